@@ -85,7 +85,7 @@ $(CORE): pyproject.toml constraints.txt english-pipeline.txt
 
 $(ALL): $(CORE) tests/real/third-party.txt
 	@echo "Adding the extras for development (first time only)"
-	@$(PIP) --no-build-isolation --editable '.[torch,ray,web,sim,logs,tflite,sign,mlflow,maite,docs,dev]'
+	@$(PIP) --no-build-isolation --editable '.[torch,ray,web,sim,logs,tflite,remote,sign,mlflow,maite,docs,dev]'
 	@$(PIP) --no-deps --requirement tests/real/third-party.txt
 	@touch $@
 

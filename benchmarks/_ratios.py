@@ -292,20 +292,18 @@ def closed_loop() -> float:
 
 def cases() -> float:
     """A run of cases that cost nothing, rows on disk, beside calling the system for each and judging."""
-    from benchmarks.runs.executors import Cheap, Mean, Small
+    from benchmarks.runs.executors import Cheap, Corner, Many
     from roadworthy.cases import Requirement
-    from roadworthy.datasets import load
     from roadworthy.runs import run
 
-    count, system = 1000, Mean()
-    data, requirement = load("world:town", count=1), Requirement("R1", "None", "cheap")
+    data, system, requirement = Many(1000), Corner(), Requirement("R1", "None", "cheap")
 
     def whole() -> None:
         with tempfile.TemporaryDirectory() as folder:
-            run(Cheap(count), requirement, data, system, out=Path(folder, "run"), images="none")
+            run(Cheap(), requirement, data, system, out=Path(folder, "run"), images="none")
 
     def bare() -> list[bool]:
-        answers = (system.predict([Small(number)()])[0] for number in range(count))
+        answers = (system.predict([frame])[0] for frame in data)
         return [answer.speed is not None and answer.speed >= 10 for answer in answers]
 
     return _times(whole, bare)
@@ -324,27 +322,27 @@ def store() -> float:
 
 
 def wall() -> float:
-    """The first view of 3,000 pairs on the page Look, beside sending all of them."""
-    import json
-
+    """The first view of 3,000 pairs on the page Look, beside sending everything about all of them."""
     from tests.web.client import Browser, Client
     from tests.web.many import make_run
 
     from roadworthy.web.app import create_app
     from roadworthy.web.settings import ServerSettings
-    from roadworthy.web.wall import Selection, Wall
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name, "large")
         make_run(folder, 3000)
         browser = Browser(Client(create_app(ServerSettings(Path(name, "out"), (folder,)))))
 
+        keys = [{"requirement": "R1", "system": "dave2", "case": f"frame-{at:05d}"} for at in range(60)]
+
         def first() -> None:
             browser.page("/look/large")
-            browser.get("/look/large/cases?status=all&limit=60")
+            browser.get("/look/large/table")
+            browser.post("/look/large/cases", {"cases": keys})
 
         def everything() -> None:
-            json.dumps(Wall(folder).window(Selection(status="all"), 0, 3000))
+            browser.cases("large", status="all")
 
         return _times(first, everything)
 

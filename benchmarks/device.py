@@ -2,11 +2,11 @@
 
 ::
 
-    python -m benchmarks.device --workers 16 --frames 2000 --out /tmp/device
+    python -m benchmarks.device --workers 16 --frames 1600
 
 It needs a GPU and torch, so it is no part of ``make bench``. ResNet101 and VGG16, with weights drawn by lot,
-are asked in a run of the reliability method with all eight changes on frames of the built-in world, once on
-one core and once on the GPU with a process for each core.
+are asked on frames of the built-in world, once on one core and once on the GPU with a process for each core:
+in a run of the reliability method with all eight changes, and of the rule about night.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -29,32 +30,37 @@ from roadworthy.models.zoo import architecture
 
 
 def {name}():
-    return architecture("{name}").variant(["steering"], {{}}).build()
+    return architecture("{name}").variant(["steering", "speed"], {{}}).build()
 """
 
 
-def suite(folder: Path, name: str, frames: int) -> dict[str, Any]:
+RULE = "If the driving time changes into night, then the ego-vehicle should slow down."
+
+
+def suite(folder: Path, name: str, asked: str, frames: int) -> dict[str, Any]:
     """Return the suite, and write the network's file."""
     from roadworthy.reliability import PAPER_TRANSFORMATIONS
 
+    requirements: dict[str, dict[str, str]] = {"night": {"rule": RULE}}
+    if asked == "reliability":
+        requirements = {one: {"reliability": one, "preserve": "prediction"} for one in PAPER_TRANSFORMATIONS}
+    count = max(1, frames // len(requirements))
     (folder / f"{name}.py").write_text(NETWORK.format(name=name), "utf-8")
     return {
         "suite": "device",
         "models": {
             name: {
                 "model": f"torch:{folder}/{name}.py:{name}",
-                "options": {"input.width": 320, "input.height": 160, "output.signals": "steering"},
+                "options": {"input.width": 320, "input.height": 160, "output.signals": "steering,speed"},
             }
         },
-        "data": {"town": {"data": "world:town", "sample": max(1, frames // 8), "options": {"count": frames}}},
-        "requirements": {
-            one: {"reliability": one, "preserve": "prediction"} for one in PAPER_TRANSFORMATIONS
-        },
+        "data": {"town": {"data": "world:town", "sample": count, "options": {"count": count}}},
+        "requirements": requirements,
         "gate": "off",
     }
 
 
-def measured(name: str, device: str, workers: int, frames: int) -> dict[str, Any]:
+def measured(name: str, asked: str, device: str, workers: int, frames: int) -> dict[str, Any]:
     """Run the suite; return frames a second and how busy cores and GPU were."""
     from roadworthy.runs.executors import executor_for
     from roadworthy.runs.store import StoredRun, read_manifest
@@ -62,12 +68,12 @@ def measured(name: str, device: str, workers: int, frames: int) -> dict[str, Any
 
     folder = Path(tempfile.mkdtemp())
     os.environ["ROADWORTHY_DEVICE"] = device
-    document = suite(folder, name, frames)
+    document = suite(folder, name, asked, frames)
     watch = None
     if device != "cpu":
-        asked = ["nvidia-smi", "--query-gpu=utilization.gpu,memory.used", "--format=csv,noheader,nounits"]
+        query = ["nvidia-smi", "--query-gpu=utilization.gpu,memory.used", "--format=csv,noheader,nounits"]
         log = (folder / "gpu.csv").open("w")
-        watch = subprocess.Popen([*asked, "-lms", "250"], stdout=log)
+        watch = subprocess.Popen([*query, "-lms", "250"], stdout=log)
     with executor_for("processes", workers=workers) as executor:
         # What is opened and drawn once is no part of it.
         run_suite(
@@ -75,16 +81,16 @@ def measured(name: str, device: str, workers: int, frames: int) -> dict[str, Any
             folder / "warm",
             executor=executor,
         )
-        cores = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        cores = _processor_seconds()
         start = time.perf_counter()
         run_suite(suite_of(document), folder / "run", executor=executor)
         seconds = time.perf_counter() - start
-    cores = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - cores
+    cores = _processor_seconds() - cores
     (row,) = StoredRun.open(folder / "run").query("SELECT count(*) AS cases FROM cases")
     cases = int(row["cases"] or 0)
     manifest = read_manifest(folder / "run") or {}
     found: dict[str, Any] = {
-        "network": name, "device": device, "workers": workers, "cases": cases,
+        "network": name, "asked": asked, "device": device, "workers": workers, "cases": cases,
         "seconds": round(seconds, 1), "cases a second": round(cases / seconds, 2),
         "cores busy": round(cores / seconds, 1),
         "notes": manifest.get("notes", {}).get("models", {}),
@@ -99,6 +105,12 @@ def measured(name: str, device: str, workers: int, frames: int) -> dict[str, Any
     return found
 
 
+def _processor_seconds() -> float:
+    """Return what this process and those that it started have used."""
+    used = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, and print a row each."""
     parser = argparse.ArgumentParser(prog="benchmarks.device", description=__doc__.partition("\n")[0])
@@ -106,13 +118,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--frames", type=int, default=1600, help="cases on the GPU")
     parser.add_argument("--alone", type=int, default=24, help="cases on one core")
     parser.add_argument("--networks", nargs="+", default=["resnet101", "vgg16"])
+    parser.add_argument("--asked", nargs="+", default=["reliability", "rule"])
     parser.add_argument("--devices", nargs="+", default=["cpu", "cuda"])
     given = parser.parse_args(arguments)
-    for name in given.networks:
-        for device in given.devices:
-            one = device == "cpu"
-            row = measured(name, device, 1 if one else given.workers, given.alone if one else given.frames)
-            print(json.dumps(row), flush=True)
+    for name, asked, device in product(given.networks, given.asked, given.devices):
+        alone = device == "cpu"
+        many = (1, given.alone) if alone else (given.workers, given.frames)
+        print(json.dumps(measured(name, asked, device, *many)), flush=True)
     return 0
 
 

@@ -41,8 +41,7 @@ from roadworthy.rules.tables import (
 )
 from roadworthy.runs import read_rows, run_several
 from roadworthy.runs.executors import executor_for
-from roadworthy.training.engines.comparing import compared, interval
-from roadworthy.training.engines.pairs import CHANGES, PairSource, WorldChange, pair_of
+from roadworthy.training.engines.pairs import CHANGES, PairSource, WorldChange, compared, interval, pair_of
 from roadworthy.transforms import (
     Operation,
     ReplaceOperation,

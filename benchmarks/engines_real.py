@@ -23,8 +23,8 @@ from roadworthy.datasets import load
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.images import Image
-from roadworthy.training.engines.comparing import interval
 from roadworthy.training.engines.losses import feature_network, frechet_distance, pooled
+from roadworthy.training.engines.pairs import interval
 from roadworthy.transforms import ReplaceOperation, Transform, read_engines, transform_for
 from roadworthy.transforms.learned import LearnedEngine
 

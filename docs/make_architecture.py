@@ -33,6 +33,7 @@ PAGES = {
     "models": ("models", "zoo"),
     "papers": ("papers/README",),
     "pytest_plugin": ("pytest",),
+    "places": ("places",),
     "reliability": ("reliability",),
     "report": ("report",),
     "rules": ("rules", "rules-language"),

@@ -23,8 +23,8 @@ FLOORS = (
     {"models", "transforms", "datasets", "labelling", "world"},
     {
         "frames", "cases", "visual_change", "ontology", "registry", "errors", "result_tables", "seeding",
-        "images", "statistics", "class_lists", "_files", "_frozen", "_http", "_importing", "_options",
-        "_starting", "_tables", "_version", "_yaml",
+        "images", "places", "statistics", "class_lists", "_files", "_frozen", "_http", "_importing",
+        "_options", "_starting", "_tables", "_version", "_yaml",
     },
 )  # fmt: skip
 """The rooms from top to bottom; imports point down only.

@@ -195,14 +195,14 @@ def cut_out(
     )
 
 
-_DISBELIEVED = 10  # of the people: long bare legs that look painted in the shade
+# Of the people: bare legs, coats and dresses look painted on real frames, dark clothes like a shadow, pale
+# faces like masks, and who is all pale above the belt like a mannequin.
+_BELIEVED = (*(0, 1, 3, 4, 6, 8, 14, 15, 16, 18, 23, 27, 33, 34), *(38, 39, 43, 44, 46, 51, 52, 53, 57, 58))
 
 
 def solid_cut_outs() -> Iterator[CutOut]:
     """Yield people, bicyclists and vehicles as solid models."""
-    for look in range(36):
-        if look == _DISBELIEVED:
-            continue
+    for look in _BELIEVED:
         rng = np.random.default_rng([3, look])
         shown = person(rng, walking=look % 3 != 2)
         (rgba,) = rendered([shown], turn=float(rng.uniform(0, 360)), height=400, seed=look)

@@ -23,11 +23,10 @@ from roadworthy._files import read_json
 from roadworthy.models.network import Network
 from roadworthy.models.onnx import onnx_model
 from roadworthy.training import Settings, drive_lap, evaluate, export, train, with_history
-from roadworthy.training.card import DataNote, json_text
-from roadworthy.training.evaluation import Lap
+from roadworthy.training.evaluation import DataNote, Lap, json_text
+from roadworthy.training.loop import TrainingLog, exit_code
 from roadworthy.training.recipes import RECIPES, Recipe, RecipeData, recipe_data, recipe_named
 from roadworthy.training.samples import in_processes
-from roadworthy.training.settings import TrainingLog, exit_code
 from roadworthy.world import HELD_OUT_TRACK_NAMES, TRACK_NAMES
 
 Step: TypeAlias = Literal["both", "train", "evaluate"]

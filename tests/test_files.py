@@ -388,9 +388,14 @@ def test_digits_at_the_border_of_what_a_number_can_be() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "told"), [(OSError(28, "full"), "full"), (OSError("odd"), "odd"), (OSError(), "OSError")]
+    ("error", "told"),
+    [
+        (OSError(28, "full"), "full; make room and run again"),
+        (OSError("odd"), "odd; choose another place"),
+        (OSError(), "OSError; choose another place"),
+    ],
 )
 def test_what_cannot_be_written_is_told_in_words(error: OSError, told: str) -> None:
     with pytest.raises(InputError) as caught, writing(Path("a.txt")):
         raise error
-    assert str(caught.value) == f"cannot write a.txt: {told}; choose another place"
+    assert str(caught.value) == f"cannot write a.txt: {told}"

@@ -19,7 +19,6 @@ from roadworthy.papers.deeptest.seeds import SeedImages
 from roadworthy.reliability.checking import Bootstrap, Pairs, check
 from roadworthy.reliability.human import SimulatedHumans
 from roadworthy.reliability.measures import Accuracy
-from roadworthy.report.plots import tolerated_sheet
 from roadworthy.report.sheets import transform_strip
 from roadworthy.runs.executors.work import Retention
 from roadworthy.seeding import rng_for
@@ -123,9 +122,6 @@ SEEDED: dict[str, Callable[[int], object]] = {
     "files of changed frames": changed_files,
     "a strip of changes": lambda seed: transform_strip(
         [GREY], [make_transform("gaussian-noise")], seed=seed
-    ).tolist(),
-    "a sheet of what people tolerate": lambda seed: tolerated_sheet(
-        GREY, ["gaussian-noise"], places=[1.0], seed=seed
     ).tolist(),
     "batches of reliability": reliability_bound,
     "resamples of a retraining": retraining_interval,

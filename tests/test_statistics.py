@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from benchmarks.simulating import LARGEST, STATEMENTS, drawn_weighted, simulate
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.optimize import brentq
@@ -217,6 +217,31 @@ def test_a_tally_counts_clusters_in_any_order(cases: list[tuple[str, bool]]) -> 
             expected.cases, expected.clusters, expected.failures,
         )  # fmt: skip
         assert found.upper() == expected.upper()
+
+
+@settings(max_examples=20)
+@given(st.lists(st.lists(st.tuples(st.integers(0, 9), st.booleans())), min_size=1, max_size=3))
+def test_clusters_that_do_not_fit_into_memory_are_counted_alike(parts: list[list[tuple[int, bool]]]) -> None:
+    def tallied() -> ClusterTally:
+        whole = ClusterTally()
+        for part in parts:
+            one = ClusterTally()
+            for number, failed in part:
+                one.add(f"drive {number}", failed=failed)
+            whole.merge(one)
+        whole.add("drive 3", failed=True)
+        return whole
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("roadworthy.statistics.bounds._IN_MEMORY", 2)
+        filed = tallied()
+    found = [
+        (one.sizes.tolist(), one.failing.tolist(), one.counts.tolist())
+        for one in (filed.rate(), filed.rate(), tallied().rate())
+    ]
+    assert found[0] == found[1] == found[2]
+    filed.add("drive 3", failed=False)
+    assert filed.rate().cases == sum(map(len, parts)) + 2
 
 
 @given(COUNTS, COUNTS, COUNTS)

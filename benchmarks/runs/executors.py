@@ -13,7 +13,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
@@ -24,10 +23,10 @@ import numpy as np
 from benchmarks._measured import Beside, Measured
 from roadworthy.cases import (
     Answers,
-    AwaitVerdicts,
-    BaseMethod,
     Case,
     Dataset,
+    FrameSource,
+    FramewiseMethod,
     Method,
     Predict,
     Requirement,
@@ -51,33 +50,45 @@ Task: TypeAlias = tuple[Method, Requirement, Dataset, SystemUnderTest, int]
 POINTS = (1_000, 10_000, 100_000, 1_000_000)
 
 
-@dataclass(frozen=True)
-class Small:
-    """A frame that costs nothing to make."""
+class Numbers(Sequence[str]):
+    """The ids of so many frames, none of which is kept."""
 
-    number: int
+    def __init__(self, length: int) -> None:
+        self.length = length
 
-    def __call__(self) -> Frame:
-        """Return the frame."""
-        return Frame(f"f{self.number}", np.full((8, 12, 3), self.number % 256, np.uint8))
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, number: Any) -> Any:
+        return f"frame {number}"
 
 
-class Cheap(BaseMethod):
-    """So many cases of which none takes any time."""
+class Many:
+    """So many frames that cost nothing to make."""
+
+    name = "many"
+
+    def __init__(self, count: int) -> None:
+        self.ids = Numbers(count)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, number: int, /) -> Frame:
+        return Frame(self.ids[number], np.full((8, 12, 3), number % 256, np.uint8))
+
+    def __iter__(self) -> Iterator[Frame]:
+        return map(self.__getitem__, range(len(self)))
+
+
+class Cheap(FramewiseMethod):
+    """A case of each frame, which takes no time."""
 
     name = "cheap"
 
-    def __init__(self, count: int) -> None:
-        self.count = count
-
-    def cases(
-        self, requirement: Requirement, data: Dataset, rng: np.random.Generator
-    ) -> Iterator[Case | AwaitVerdicts]:
-        """Yield the cases."""
-        del data
-        for number in range(self.count):
-            draw = float(rng.random())
-            yield Case(f"case {number}", requirement.id, (Predict((Small(number),)),), {"draw": draw})
+    def frame_cases(self, requirement: Requirement, id: str, original: FrameSource, key: int) -> list[Case]:
+        """Return the case."""
+        return [Case(id, requirement.id, (Predict((original,)),), {"key": key % 100})]
 
     def judge(self, case: Case, answers: Answers) -> Verdict:
         """Judge the answer."""
@@ -85,14 +96,14 @@ class Cheap(BaseMethod):
         return Verdict.from_margin(case, speed - 10, measures={"speed": speed})
 
 
-class Mean:
-    """Answers with the mean of the image."""
+class Corner:
+    """Answers with what is in the corner of the image, which takes no time."""
 
-    name = "mean"
+    name = "corner"
 
     def predict(self, frames: Sequence[Frame], /) -> list[Signals]:
-        """Return the means."""
-        return [Signals(speed=float(frame.image.mean())) for frame in frames]
+        """Return the answers."""
+        return [Signals(speed=float(frame.image[0, 0, 0])) for frame in frames]
 
 
 def main() -> list[Measured]:
@@ -114,7 +125,13 @@ def executors() -> list[Measured]:
             load_model("dave2"),
             120,
         ),
-        "nothing but overhead": (Cheap(30_000), Requirement("R1", "None", "cheap"), data, Mean(), 30_000),
+        "nothing but overhead": (
+            Cheap(),
+            Requirement("R1", "None", "cheap"),
+            Many(100_000),
+            Corner(),
+            100_000,
+        ),
     }
     options: dict[str, dict[str, Any]] = {
         "serial": {},
@@ -217,8 +234,8 @@ def memory() -> list[Measured]:
             out = Path(folder, "run")
             start = time.perf_counter()
             run(
-                Cheap(POINTS[-1]), requirement, load("world:town", count=1), Mean(), out=out, images="none",
-                executor=executor, progress=look, batch_size=64,
+                Cheap(), requirement, Many(POINTS[-1]), Corner(), out=out, images="none",
+                executor=executor, progress=look,
             )  # fmt: skip
             seconds = time.perf_counter() - start
             size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())

@@ -21,15 +21,13 @@ from torch import nn
 
 from roadworthy.errors import InputError, suggest
 from roadworthy.training.engine_networks.settings import NetworkInputs, network_for, seeded
-from roadworthy.training.engines.comparing import compared
 from roadworthy.training.engines.feed import PictureFeed
 from roadworthy.training.engines.method import FittedEngine, fast_convolutions, fit_engine
-from roadworthy.training.engines.pairs import CHANGES, PairSource, WorldChange
+from roadworthy.training.engines.pairs import CHANGES, PairSource, WorldChange, compared
 from roadworthy.training.engines.pictures import Pictures
 from roadworthy.training.engines.settings import EngineSettings
 from roadworthy.training.engines.writing import Purpose, data_notes, training_note, write_engine
-from roadworthy.training.loop import chosen_device
-from roadworthy.training.settings import Precision, TrainingLog
+from roadworthy.training.loop import Precision, TrainingLog, chosen_device
 from roadworthy.transforms.learned import LearnedEngine
 from roadworthy.transforms.learned.card import EngineCard, EngineData, EngineMetric
 from roadworthy.world import HELD_OUT_TRACK_NAMES

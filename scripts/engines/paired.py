@@ -20,7 +20,7 @@ from roadworthy.training.engines.losses import (
     masked_mean,
 )
 from roadworthy.training.engines.method import Column, EngineMethod, weighted
-from roadworthy.training.engines.paired import joined
+from roadworthy.training.engines.published import joined
 from roadworthy.training.engines.settings import EngineSettings
 
 

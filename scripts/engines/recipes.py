@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from roadworthy.training.settings import Precision
+from roadworthy.training.loop import Precision
 from roadworthy.world.classes import NAMES
 
 

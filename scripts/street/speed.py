@@ -45,7 +45,7 @@ from roadworthy.models.scorers import Measure
 from roadworthy.models.zoo import Variant, architecture
 from roadworthy.models.zoo.saved import load_module, read_variant, weights_folder
 from roadworthy.training import evaluate, export
-from roadworthy.training.card import json_text, versions_in_use
+from roadworthy.training.evaluation import json_text, versions_in_use
 from roadworthy.world import careful_path, frame_of
 from roadworthy.world.driver import WHEELBASE
 

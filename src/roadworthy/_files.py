@@ -41,6 +41,9 @@ BROKEN_ZIP = (
 )
 """What `zipfile` raises for the many ways in which a file can be broken."""
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What a system says of a disk, a quota or a file that has no room left."""
+
 _MOST_MEMBERS = 1_000_000
 _MOST_RATIO = 100  # what honest archives of text and numbers stay far below
 _HARMLESS_BYTES = 256 << 20  # however well packed they are
@@ -320,13 +323,14 @@ def writing(path: Path) -> Iterator[None]:
         ...     raise OSError(28, "No space left on device")
         Traceback (most recent call last):
         ...
-        roadworthy.errors.InputError: cannot write net.onnx: No space left on device; choose another place
+        roadworthy.errors.InputError: cannot write net.onnx: No space left on device; make room and run again
     """
     try:
         yield
     except OSError as error:
         told = error.strerror or str(error) or type(error).__name__
-        raise InputError(f"cannot write {path}: {told}; choose another place") from error
+        advice = "make room and run again" if error.errno in FULL else "choose another place"
+        raise InputError(f"cannot write {path}: {told}; {advice}") from error
 
 
 def make_writable(folder: Path) -> None:

@@ -5,7 +5,7 @@ Only `Ontology.load` imports this module, so that `import roadworthy` loads neit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +13,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from roadworthy._frozen import FrozenDict
-from roadworthy._yaml import read_form
+from roadworthy._yaml import YamlFile, read_form
 from roadworthy.errors import OntologyError, suggest
 from roadworthy.ontology import VOID, VOID_COLOR, Element, normalized
 
@@ -50,24 +50,13 @@ class _Content(BaseModel):
     extend: dict[Word, _Addition] = {}
 
 
-@dataclass(frozen=True)
-class _OntologyForm:
-    content: _Content
-    where: Callable[..., str]
-
-
-def _read(path: Path) -> _OntologyForm:
-    content, file = read_form(path, _Content, "ontology file", "'elements:' or 'extend:'", OntologyError)
-    return _OntologyForm(content, file.where)
-
-
 @dataclass
 class _Draft:
     """An element while the files that speak about it are added up."""
 
     name: str
     entry: _Entry
-    file: _OntologyForm
+    file: YamlFile
     synonyms: list[str] = field(default_factory=list)
     senses: list[str] = field(default_factory=list)
     properties: dict[str, list[str]] = field(default_factory=dict)
@@ -92,11 +81,11 @@ class _Merger:
         # Every word anybody may write, with the element it means and where that was said.
         self.words: dict[str, tuple[str, str]] = {normalized(VOID): (VOID, "a reserved word")}
 
-    def add(self, file: _OntologyForm) -> None:
-        for name, entry in file.content.elements.items():
+    def add(self, content: _Content, file: YamlFile) -> None:
+        for name, entry in content.elements.items():
             self._begin(file, name, entry)
             self._extend(file, "elements", name, entry)
-        for name, addition in file.content.extend.items():
+        for name, addition in content.extend.items():
             if name not in self.drafts:
                 raise OntologyError(
                     f"{file.where('extend', name)}: cannot extend {name!r}, which is no element: "
@@ -104,7 +93,7 @@ class _Merger:
                 )
             self._extend(file, "extend", name, addition)
 
-    def _begin(self, file: _OntologyForm, name: str, entry: _Entry) -> None:
+    def _begin(self, file: YamlFile, name: str, entry: _Entry) -> None:
         where = file.where("elements", name)
         if name != name.strip().lower():
             raise OntologyError(
@@ -119,7 +108,7 @@ class _Merger:
         self._claim(name, name, where)
         self.drafts[name] = _Draft(name, entry, file)
 
-    def _extend(self, file: _OntologyForm, section: str, name: str, addition: _Addition) -> None:
+    def _extend(self, file: YamlFile, section: str, name: str, addition: _Addition) -> None:
         draft = self.drafts[name]
         for index, synonym in enumerate(addition.synonyms):
             if synonym not in draft.synonyms:
@@ -214,5 +203,5 @@ def load_elements(paths: Iterable[Path]) -> dict[str, Element]:
     """Return the elements of all files added up, in the order they were first named."""
     merger = _Merger()
     for path in paths:
-        merger.add(_read(path))
+        merger.add(*read_form(path, _Content, "ontology file", "'elements:' or 'extend:'", OntologyError))
     return merger.elements()

@@ -17,6 +17,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 from roadworthy.errors import InputError, suggest
+from roadworthy.places import is_address, local
 
 _WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text", Path: "a path"}
 _TRUTH = dict.fromkeys(("true", "yes", "on", "1"), True) | dict.fromkeys(("false", "no", "off", "0"), False)
@@ -129,7 +130,7 @@ def parse_call(text: str, what: str) -> tuple[str, dict[str, object]]:
         >>> parse_call("top-k(k=2, scaling=none)", "criterion")
         ('top-k', {'k': '2', 'scaling': 'none'})
     """
-    found = re.fullmatch(r"\s*([\w-]+)\s*(?:\((.*)\))?\s*", text, re.DOTALL)
+    found = re.fullmatch(r"\s*([\w-]+)\s*+(?:\((.*)\)\s*)?", text, re.DOTALL)
     if found is None:
         raise InputError(f"cannot read the {what} {text!r}: expected name or name(option=value, …)")
     options: dict[str, object] = {}
@@ -204,6 +205,8 @@ def _as_kind(kind: Any, value: object) -> tuple[bool, object]:
     if kind in (int, float):
         return _as_number(kind, value)
     if kind is Path:
+        if is_address(value):
+            return True, local(value)  # type: ignore[arg-type]
         return isinstance(value, str | Path), Path(value) if isinstance(value, str) else value
     if kind is str:
         return isinstance(value, str), value

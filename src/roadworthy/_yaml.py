@@ -26,6 +26,8 @@ _Parser: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DEEPEST = 50  # levels of nesting; the parser in C is not safe against thousands
 _LARGEST = 64 * 2**20  # bytes
 _LARGEST_NUMBER = 10**308  # what a float holds
+# What PyYAML raises for what looks like a date or a number and is none: 2026-99-99, !!int '', !!bool x.
+_NO_VALUE = (ValueError, OverflowError, AttributeError, LookupError)
 
 
 class _Loader(_Parser):  # type: ignore[misc, valid-type]
@@ -57,11 +59,15 @@ class FileProblem(NamedTuple):
         message: What it is, and what to do.
         line: On which line, counted from 1; 0 where it is about the whole file.
         shown: The message with the place, and the line underlined.
+        column: Where on the line the words start that it is about, counted from 0.
+        width: How many characters they have; 0 where it is about no words.
     """
 
     message: str
     line: int
     shown: str
+    column: int = 0
+    width: int = 0
 
 
 class YamlNode(NamedTuple):
@@ -155,9 +161,9 @@ def read_yaml(
         raise error(_broken(path, text, f"{problem.problem}{where}", problem.problem_mark)) from problem
     except yaml.YAMLError as problem:
         raise error(f"{path}: broken YAML: {problem}") from problem
-    except ValueError as problem:
-        # What looks like a date or a number and is none, such as 2026-99-99.
-        raise error(_broken(path, text, f"{problem}: put it in quotes", _unreadable(root))) from problem
+    except _NO_VALUE as problem:
+        told = problem if isinstance(problem, ValueError) else "it is not what its tag says"
+        raise error(_broken(path, text, f"{told}: put it in quotes", _unreadable(root))) from problem
     if twice is not None:
         twice += doubled
     elif doubled:
@@ -179,7 +185,7 @@ def _unreadable(root: yaml.Node | None) -> yaml.Mark | None:
     for node in () if root is None else _scalars(root):
         try:
             _Loader("").construct_object(node)
-        except ValueError:
+        except _NO_VALUE:
             return node.start_mark
     return None
 
@@ -200,9 +206,8 @@ def _problem(path: Path, text: str, message: str, span: FileSpan) -> FileProblem
     line = _line(text, span.line)
     stop = span.end_column if span.end_line == span.line else len(line.rstrip())
     width = max(1, stop - span.column)
-    return FileProblem(
-        message, span.line, excerpt(str(path), message, line, span.line, span.column + 1, width)
-    )
+    shown = excerpt(str(path), message, line, span.line, span.column + 1, width)
+    return FileProblem(message, span.line, shown, span.column, width)
 
 
 _WORD = re.compile(r"[\w.-]*")

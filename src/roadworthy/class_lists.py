@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from roadworthy._frozen import FrozenDict
-from roadworthy.errors import UnknownNameError, shortened, suggest
+from roadworthy.errors import UnknownNameError, check_known, shortened
 from roadworthy.ontology import VOID, normalized, ontology
 
 _FILE = Path(__file__).with_name("class_lists.yaml")
@@ -61,10 +61,9 @@ def class_list(name: str) -> ClassList:
         >>> class_list("cityscapes-19").words["wall"] is None, class_list("voc").names[15]
         (True, 'person')
     """
-    try:
-        return class_lists()[name.strip().lower()]
-    except KeyError:
-        raise UnknownNameError(f"there is no class list {name!r}: {suggest(name, class_lists())}") from None
+    word = name.strip().lower()
+    check_known("there is no class list", word, class_lists(), UnknownNameError)
+    return class_lists()[word]
 
 
 def known_meaning(name: str) -> tuple[str | None] | None:

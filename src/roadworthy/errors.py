@@ -3,6 +3,7 @@
 ::
 
     RoadworthyError
+    ├── DeviceError           a GPU cannot be used any more; says nothing about the model
     ├── EngineError           an image engine crashed or gave no usable image; says nothing about the model
     ├── InputError            what came in cannot be used; the message says what was expected and what came
     │   ├── FrameError        an image, label map, box, depth or signal breaks the rules of a Frame
@@ -16,6 +17,7 @@
     │   └── UnknownNameError  a name that no registry entry has
     ├── MissingExtraError     an optional dependency that is not installed; names the extra
     ├── NotApplicable         a case cannot be built from this frame; carries the reason and is counted
+    ├── RemoteError           a place elsewhere, such as s3://bucket/frames, cannot be reached
     ├── SimulatorError        a simulator died, stopped answering or sent what cannot be used
     └── SystemUnderTestError  the system under test crashed or gave an answer that cannot be used
 
@@ -24,18 +26,21 @@ Messages state what was expected, what came, and what to do about it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 from operator import ge, gt, le, lt
 from typing import Any, TypedDict, Unpack
 
 __all__ = [
+    "DeviceError",
     "EngineError",
     "FrameError",
     "InputError",
     "MissingExtraError",
     "NotApplicable",
     "OntologyError",
+    "RemoteError",
     "RoadworthyError",
     "RuleError",
     "SceneError",
@@ -43,6 +48,7 @@ __all__ = [
     "SystemUnderTestError",
     "UnknownNameError",
     "check_choice",
+    "check_known",
     "check_number",
     "excerpt",
     "memory_advice",
@@ -54,6 +60,10 @@ __all__ = [
 
 class RoadworthyError(Exception):
     """The root of every error raised on purpose."""
+
+
+class DeviceError(RoadworthyError):
+    """A GPU is gone, or computes nothing more in this process; it says nothing about what was tested."""
 
 
 class EngineError(RoadworthyError):
@@ -170,6 +180,10 @@ class NotApplicable(RoadworthyError):  # noqa: N818 - it is an outcome that is c
         return self.reason if self.frame is None else f"frame {self.frame!r}: {self.reason}"
 
 
+class RemoteError(RoadworthyError):
+    """A place elsewhere cannot be reached; it says nothing about what lies there, so no frame is left out."""
+
+
 class SimulatorError(RoadworthyError):
     """A simulator died, stopped answering or sent what cannot be used; it says nothing about who drives."""
 
@@ -256,6 +270,21 @@ def check_choice(what: str, value: object, known: Collection[str]) -> None:
         raise InputError(f"{what} must be one of {', '.join(known)}, got {value!r}")
 
 
+def check_known(
+    told: str, name: object, known: Collection[str], error: type[RoadworthyError] = InputError
+) -> None:
+    """Refuse a name that is none of those known, and say which of them are near.
+
+    Example:
+        >>> check_known("there is no track", "twon", ("meadow", "town"))
+        Traceback (most recent call last):
+        ...
+        roadworthy.errors.InputError: there is no track 'twon': did you mean 'town'?
+    """
+    if name not in known:
+        raise error(f"{told} {name!r}: {suggest(str(name), known)}")
+
+
 _ENDS = {"least": ge, "above": gt, "most": le, "below": lt}
 _RANGES = {
     ("least",): "{} or more",
@@ -310,6 +339,9 @@ def shortened(names: Sequence[str], most: int) -> str:
 _WIDEST = 100
 
 
+_SECRETS = re.compile(r"""(?<=://)[^/\s@"']+(?=@)|(?<=\?)[^\s"'?]+=[^\s"'?]+""")
+
+
 def excerpt(where: str, message: str, text: str, line: int, column: int, width: int) -> str:
     """Return a message with the place it is about, and the line there with the words underlined.
 
@@ -327,6 +359,8 @@ def excerpt(where: str, message: str, text: str, line: int, column: int, width: 
           2 |   vehicel() ≈ IMG
             |   ^^^^^^^
     """
+    # Passwords and signatures in addresses are not shown, nor is their place lost.
+    text = _SECRETS.sub(lambda found: "*" * len(found[0]), text)
     before, after = text[: column - 1], text[column - 1 :]
     width = max(1, min(width, len(after)))
     if len(text) > _WIDEST:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from roadworthy._files import check_file
 from roadworthy.errors import FrameError
+from roadworthy.places import fetched
 
 __all__ = [
     "Image",
@@ -169,7 +170,9 @@ def _decoded(path: Path, how: int, what: str = "image") -> NDArray[Any]:
             raise FrameError(
                 f"cannot read the {what} {path}: it has {size:,} bytes, and images may have {_LARGEST:,}"
             )
-        data = path.read_bytes()
+        if not (data := path.read_bytes()):
+            # Images that lie elsewhere are fetched when they are first read.
+            data = fetched(path)
     except OSError as error:
         raise FrameError(f"cannot read the {what} {path}: {error.strerror}") from error
     except ValueError as error:

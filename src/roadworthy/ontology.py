@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["CONDITIONS", "VOID", "Element", "Ontology", "ontology", "use_ontology"]
+__all__ = ["CONDITIONS", "MOST_WORDS", "VOID", "Element", "Ontology", "ontology", "use_ontology"]
 
 CONDITIONS = ("weather", "time", "season")
 """What holds for a whole image: the elements whose children a condition is, and the names of these facts."""
@@ -82,7 +82,7 @@ class Element:
 
 
 # Of a thing with all its properties: a longer text is none, and would take long to look up end by end.
-_MOST_WORDS = 24
+MOST_WORDS = 24
 
 
 class Ontology:
@@ -148,7 +148,7 @@ class Ontology:
         if key in self._words:
             return self._words[key]
         words = key.split()
-        if len(words) > _MOST_WORDS:
+        if len(words) > MOST_WORDS:
             return None
         # From the last word on, each end of them once: what "red car" means follows from what "car" means.
         found: dict[int, tuple[str, Mapping[str, str]]] = {}

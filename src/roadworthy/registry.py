@@ -240,7 +240,7 @@ class Registry(Generic[T]):
         loaded = point.load()
         if not callable(loaded):
             raise InputError(f"{point.value!r} must name a class or function, got {type(loaded).__name__}")
-        return Entry(self.kind, point.name, _first_line(loaded), source, loaded)
+        return Entry(self.kind, point.name, (inspect.getdoc(loaded) or "").partition("\n")[0], source, loaded)
 
 
 def _find_entry_points(kind: str, group: str) -> tuple[list[metadata.EntryPoint], list[PluginFailure]]:
@@ -270,10 +270,6 @@ def _source(dist: metadata.Distribution | None) -> str:
 
 def _describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {words_of(error)}" if words_of(error) else type(error).__name__
-
-
-def _first_line(thing: object) -> str:
-    return (inspect.getdoc(thing) or "").partition("\n")[0]
 
 
 def _is_run_again(before: object, thing: object) -> bool:

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from tests.bbsl.published_specs import mended, published
 
 from roadworthy.bbsl import SpecificationError, parse
-from roadworthy.bbsl.checking import ProofStatus, check
+from roadworthy.bbsl.checking import check
+from roadworthy.bbsl.checking.results import ProofStatus
 from roadworthy.bbsl.checking.solving import sufficient_sizes
 from roadworthy.bbsl.checking.symbols import disjunction
 from roadworthy.bbsl.values import Box, Interval

@@ -15,9 +15,9 @@ from tests.kept import as_kept, defaults_of
 
 from roadworthy.bbsl import Bindings, parse
 from roadworthy.bbsl.arrays import many_values, one_value
-from roadworthy.bbsl.checking import CheckResult, ProofStatus, check
+from roadworthy.bbsl.checking import CheckResult, check
 from roadworthy.bbsl.checking.models import FunctionValue, Model, number_of
-from roadworthy.bbsl.checking.results import CheckFinding, Witness, _checks_finding, written
+from roadworthy.bbsl.checking.results import CheckFinding, ProofStatus, Witness, _checks_finding, written
 from roadworthy.bbsl.checking.solving import SolverAnswer, SolverLimits, _Clock, _lines, ask, guess
 from roadworthy.bbsl.comparing import LabelledFrames, SuiteSpecification, compare, load_suite
 from roadworthy.bbsl.coverage import BorderObjects, SpecCoverage

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roadworthy.bbsl import Box, Interval, SpecificationError, SpecificationOutcome, load, parse
+from roadworthy.bbsl import Box, Interval, SpecificationError, load, parse
+from roadworthy.bbsl.evaluation import SpecificationOutcome
 from roadworthy.bbsl.type_checking import find_axes
 from roadworthy.bbsl.values import EMPTY, area, common_boxes, meet, overlap, within
 from roadworthy.errors import InputError

@@ -283,18 +283,17 @@ def test_reliability_asks_for_what_was_typed(asked: Callable[..., str]) -> None:
 def test_coverage_asks_for_what_was_typed(asked: Callable[..., str], tmp_path: Path) -> None:
     inputs = "--model dave2 --model epoch -d world:town -o seed=2 --frames 3: --seed 7 --out o"
     neurons = "--counting deeptest --threshold 0.4 --scaling none --batch 8"
-    (tmp_path / "state.npz").touch()
     said = asked(
         "cli.coverage_studies:seed_images cli.coverage_studies:opened_models cli.coverage_studies:_answer cli.coverage_studies:asdict "
         "models:load_model report.searches:SearchReport report.searches:sampling_suite cli.coverage:StoredRun "
-        "coverage.measuring:CoverageMeasurement coverage.measuring:Measuring "
+        "coverage.measuring:Measuring "
         "coverage:OperatingDomain report.plots:write_measured runs.changed_images:ChangedImages cli.coverage:opened "
         "papers.deeptest.directions:study_directions papers.deeptest.figures:draw_directions "
         "papers.deeptest.figures:draw_transformations papers.deeptest.transformations:study_transformations "
         "papers.deeptest.figures:draw_change papers.deeptest.transformations:study_change "
         "papers.deeptest.activity:observe_changes "
-        "papers.deeptest.asking:add_images papers.deeptest.asking:ask_models "
-        "papers.deeptest.checking:choose_findings papers.deeptest.deviation:study_deviation "
+        "papers.deeptest.deviation:add_images papers.deeptest.deviation:ask_models "
+        "papers.deeptest.figures:choose_findings papers.deeptest.deviation:study_deviation "
         "papers.deeptest.figures:check_pairs papers.deeptest.figures:draw_deviation "
         "papers.deeptest.figures:write_checks papers.deeptest.seeds:GuidedImages papers.deeptest.seeds:Seeds "
         "papers.deeptest.faults:make_faults papers.deeptest.faults:read_faults papers.deeptest.faults:study_faults "
@@ -312,10 +311,8 @@ def test_coverage_asks_for_what_was_typed(asked: Callable[..., str], tmp_path: P
             "coverage measure": None,
             "coverage measure --model epoch -d world:town -o seed=1 -c neuron -c top-k --counting deeptest "
             "--threshold 0.4 -n 5 --training world --training-option seed=3 --training-sample 6 "
-            "--operating-domain d.yaml --merge state.npz --state s.npz --out o": None,
+            "--operating-domain d.yaml --out o": None,
             "coverage measure --run there -n 0": None,
-            "coverage measure --merge state.npz --merge state.npz": None,
-            "coverage measure --merge state.npz -n 3": None,
             "coverage measure -d world --run there": None,
             "coverage measure --training-sample 3": None,
             "coverage measure -n -1": None,
@@ -469,7 +466,7 @@ def test_models_and_engines_ask_for_what_was_typed(asked: Callable[..., str], tm
     )
     said = asked(
         "training:TrainingSources training:train training:measures_table training:drive_lap training:evaluate "
-        "cli.models:asdict cli.models:opened_for cli.models:load_model cli.models:history_of "
+        "cli.models:asdict cli.options:opened_for cli.models:load_model cli.options:history_of "
         "training.engines.train:train_synthesis training.engines.train:train_translation "
         "cli.engine_training:opened",
         {
@@ -494,11 +491,11 @@ def test_the_other_commands_ask_for_what_was_typed(asked: Callable[..., str], tm
     (tmp_path / "s.yaml").touch()
     said = asked(
         "cli.running:planned cli.running:run_plan cli.running:answer_of cli.running:outcome_lines "
-        "runs.suites:estimate_suite runs.executors:executor_for cli.suites:plan_suite "
-        "cli.suites:read_suite cli.results:StoredRun cli.results:compare cli.results:write_comparison "
+        "runs.suites:estimate_suite runs.executors:executor_for cli.running:plan_suite "
+        "cli.running:read_suite cli.results:StoredRun cli.results:compare cli.results:write_comparison "
         "cli.results:as_document cli.results:cells_of cli.results:signed cli.results:sentence cli.results:RunSize cli.results:asdict cli.tool:Listing selftest:selftest "
         "selftest:as_document selftest:as_markdown selftest:fault_table selftest:sentence cli.tool:write_json "
-        "cli.tool:write_text cli.networks:import_files cli.serving:server",
+        "cli.tool:write_text cli.models:import_files cli.serving:server",
         {
             f"run s.yaml {HOW} --only R1 --only night -n 4 --seed 5": None,
             "run s.yaml": None,

@@ -35,17 +35,6 @@ def test_tables_and_holes(roadworthy: Roadworthy, tmp_path: Path) -> None:
     assert sum(one["covered"] for one in layers) == stored["criteria"][0]["covered"]
 
 
-def test_pieces_are_put_together(roadworthy: Roadworthy) -> None:
-    common = ("coverage", "measure", "-d", "world", "-c", "top-k(k=1)", "-c", "functional", *SMALL)
-    assert roadworthy(*common, "-o", "count=3", "--state", "one.npz").exit_code == 0
-    two = document(roadworthy(*common, "-o", "count=3", "-o", "seed=5", "--merge", "one.npz", "--json"))
-    assert roadworthy(*common, "-o", "count=3", "-o", "seed=5", "--state", "two.npz").exit_code == 0
-    both = document(roadworthy("coverage", "measure", "--merge", "one.npz", "--merge", "two.npz", "--json"))
-    assert both["images"] == 6
-    assert both["criteria"] == two["criteria"]
-    assert both["functional"] == two["functional"]
-
-
 def test_the_domain_needs_no_network(roadworthy: Roadworthy, tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("dimensions:\n  time: [day, night]\n")
     found = document(
@@ -92,8 +81,6 @@ def test_the_images_of_a_run(roadworthy: Roadworthy, tmp_path: Path) -> None:
         (("--sample", "-1"), "--sample must be 0 or more"),
         (("--run", "nowhere"), "must be the folder of a run"),
         (("--run", "a", "--data", "world"), "not both"),
-        (("--merge", "nothing.npz"), "no stored measurement"),
-        (("--merge", "a.npz", "--sample", "3"), "name the images"),
         (("--operating-domain", "nothing.yaml"), "nothing.yaml"),
     ],
 )

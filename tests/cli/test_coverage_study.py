@@ -108,27 +108,7 @@ def test_deviation_and_its_checks(roadworthy: Roadworthy, tmp_path: Path) -> Non
     counted = sum(int(one["epoch"]) for one in document["erroneous-by-model"])
     assert sum(one["violations"] for one in found) == counted > 0
 
-    table = rows(out / "checks.csv")
-    assert 1 <= len(table) <= 3
-    assert {one["finding"] for one in table} <= {one["id"] for one in found}
     assert min(read_image(out / "checks-epoch.png").shape[:2]) > 200
-    empty = roadworthy("coverage", "study", "false-alarms", "coverage-study/checks.csv")
-    assert empty.exit_code == 2
-    assert "no finding was judged" in empty.stderr
-
-    with (out / "checks.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, table[0])
-        writer.writeheader()
-        writer.writerows({**one, "judgement": "true fault"} for one in table)
-    judged = study(roadworthy, "false-alarms", "coverage-study/checks.csv")
-    assert judged["rows"][-1]["true_faults"] == len(table)
-    assert judged["rows"][-1]["rate"] == 0.0
-    shown = roadworthy("coverage", "study", "false-alarms", "coverage-study/checks.csv")
-    assert "Findings that were checked by hand" in shown.stdout
-
-    again = roadworthy("coverage", "study", "deviation", *few)
-    assert again.exit_code == 2
-    assert "has judgements in it, which would be lost" in again.stderr
 
 
 class _Search(BaseMethod):
@@ -193,7 +173,6 @@ def test_images_of_a_guided_search(roadworthy: Roadworthy, tmp_path: Path) -> No
         (("change", "-t", "nothing"), "there is no transform 'nothing'"),
         (("deviation", "--lambda", "0", "-t", "contrast", "--sample", "3"), "λ above 0"),
         (("deviation", "--check", "0", "-t", "contrast", "--sample", "3"), "at least 1 finding"),
-        (("false-alarms", "nowhere.csv"), "cannot read nowhere.csv"),
     ],
 )
 def test_bad_input(roadworthy: Roadworthy, args: tuple[str, ...], message: str) -> None:

@@ -126,7 +126,9 @@ def test_a_video_on_request(roadworthy: Callable[..., Result], tmp_path: Path) -
     assert (told["simulator"], told["model"], told["options"]) == ("world:meadow", "truth", {"traffic": "0"})
     result = roadworthy(*drive, "--video", "none")
     assert result.exit_code == 2
-    assert "lap holds a run with suite" in " ".join(result.stderr.split())
+    told = " ".join(result.stderr.split())
+    assert "lap holds a run with suite" in told
+    assert "other requirements, models, data or options were given; run with the same" in told
     result = roadworthy(*drive, "--video", "meadow-07", "--out", "again")
     assert result.exit_code == 2
     assert "has no sector 'meadow-07': it has meadow-01" in result.stderr

@@ -205,6 +205,16 @@ def test_check_without_truth_says_that_it_is_needed(roadworthy: Run, tmp_path: P
     assert message in " ".join(result.stderr.split())
 
 
+def test_check_without_truth_asks_for_prediction_alone_and_says_so(roadworthy: Run, images: Path) -> None:
+    asked = ("--data", f"folder:{images}", "--workers", "1", "-t", "contrast", "--versions", "1", "--json")
+    result = roadworthy("reliability", "check", *asked)
+    assert result.exit_code != 2
+    document = json.loads(result.stdout)
+    assert [row["preserve"] for row in document["results"]] == ["prediction"]
+    left_out = "Left out, because folder:images0 does not know what is true for classification"
+    assert left_out in " ".join(document["notes"])
+
+
 def test_check_takes_the_names_of_folders_for_classes(roadworthy: Run, tmp_path: Path) -> None:
     for number, frame in enumerate(load("world-crops", count=8)):
         path = tmp_path / "images" / str(frame.metadata["class"]) / f"{number}.png"

@@ -6,10 +6,15 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from roadworthy.cli.rules import app
-from roadworthy.papers import clip_truth
 from roadworthy.papers import truth_matrix as module
-from roadworthy.papers.clip_truth import CLIP_RULES
-from roadworthy.papers.truth_matrix import CAREFUL, SIGHT_FAULTS, TRUTH_RULES, TruthMatrix, TruthRow
+from roadworthy.papers.truth_matrix import (
+    CAREFUL,
+    CLIP_RULES,
+    SIGHT_FAULTS,
+    TRUTH_RULES,
+    TruthMatrix,
+    TruthRow,
+)
 from roadworthy.world.simulation import FAULTS
 
 
@@ -35,7 +40,7 @@ def _clips(late: int) -> TruthMatrix:
 
 @pytest.fixture(autouse=True)
 def _few_clips(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clip_truth, "clip_matrix", lambda *_, **__: _clips(late=20))
+    monkeypatch.setattr(module, "clip_matrix", lambda *_, **__: _clips(late=20))
 
 
 def test_it_prints_the_matrix() -> None:
@@ -101,7 +106,7 @@ def test_it_fails_where_a_bar_is_missed(
 
 def test_it_fails_where_a_clip_is_judged_wrongly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "truth_matrix", lambda *_, **__: _matrix(1000, 0))
-    monkeypatch.setattr(clip_truth, "clip_matrix", lambda *_, **__: _clips(late=3))
+    monkeypatch.setattr(module, "clip_matrix", lambda *_, **__: _clips(late=3))
     result = _run("--json")
     assert result.exit_code == 1
     document = json.loads(result.stdout)

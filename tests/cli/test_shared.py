@@ -161,7 +161,7 @@ class _Measure:
 
 
 def test_how_training_is_shown() -> None:
-    from roadworthy.training.settings import StepResult
+    from roadworthy.training.loop import StepResult
 
     for disable in (False, True):
         shown = _Shown(disable=disable)
@@ -264,18 +264,22 @@ def an_outcome(status: str, *notes: str) -> Outcome:
 
 def test_a_line_for_each_outcome() -> None:
     known = ("passed", "violated", "inconclusive")
-    result: Any = SimpleNamespace(outcomes={("R1", one): an_outcome(one) for one in known})
+    result: Any = SimpleNamespace(
+        outcomes={("R1", one): an_outcome(one) for one in known}, open={("R2", "late"): an_outcome("passed")}
+    )
     assert [str(line) for line in outcome_lines(result)] == [
         "passed        R1  passed  it is passed",
         "violated      R1  violated  it is violated",
         "inconclusive  R1  inconclusive  it is inconclusive",
+        "open          R2  late  it is passed",
     ]
     assert [str(line) for line in outcome_lines(result, only="violated")] == [
         "violated      R1  violated  it is violated"
     ]
     many = {("R", f"p{n}"): an_outcome("passed") for n in range(42)}
     many |= {("R", f"v{n}"): an_outcome("violated") for n in range(201)}
-    lines = [str(line) for line in outcome_lines(SimpleNamespace(outcomes=many))]  # type: ignore[arg-type]
+    result = SimpleNamespace(outcomes=many, open={})
+    lines = [str(line) for line in outcome_lines(result)]
     assert len(lines) == 40 + 200 + 1
     assert sum(line.startswith("violated") for line in lines) == 200
     assert lines[-1] == "and 3 more in the report"
@@ -497,12 +501,12 @@ def test_the_size_of_an_engine_is_that_of_its_data_in_steps(
 
 
 def test_how_an_imported_network_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    from roadworthy.cli import networks
+    from roadworthy.cli import models
 
-    monkeypatch.setattr(networks, "is_named", lambda name: name == "fills")
+    monkeypatch.setattr(models, "is_named", lambda name: name == "fills")
     known = {"missing": (), "folder": Path("nets/x"), "get": "ask them", "opened_by": "open_it"}
     told = {
-        (name, described): networks._state(SimpleNamespace(name=name, describe=described, **known))  # type: ignore[arg-type]
+        (name, described): models._state(SimpleNamespace(name=name, describe=described, **known))  # type: ignore[arg-type]
         for name in ("sees", "fills")
         for described in (True, False)
     }
@@ -514,4 +518,4 @@ def test_how_an_imported_network_is_used(monkeypatch: pytest.MonkeyPatch) -> Non
     }
     assert {one["imported to"] for one in told.values()} == {"nets/x"}
     lacking: Any = SimpleNamespace(missing=("a.onnx", "b.onnx"), get="ask them")
-    assert networks._state(lacking) == {"still missing": "a.onnx, b.onnx", "get it": "ask them"}
+    assert models._state(lacking) == {"still missing": "a.onnx, b.onnx", "get it": "ask them"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 import pickle
 from collections import OrderedDict
@@ -20,19 +19,12 @@ from tests.coverage.search.test_sampled import of_sample, verdicts
 from torch import nn
 
 from roadworthy.cases import Case, OutcomeStatus, Predict, Status, Verdict
-from roadworthy.coverage import Activations, Counting, FunctionalCoverage, Layer, OperatingDomain
+from roadworthy.coverage import Activations, FunctionalCoverage, Layer, OperatingDomain
 from roadworthy.coverage._onnx import OnnxRecorder, _halved, _has_factor, gate_after, read_graph
 from roadworthy.coverage._torch import _in_place, _inner_outputs
-from roadworthy.coverage.activations import Assembler, Reduced, input_layer
+from roadworthy.coverage.activations import Assembler, Counting, Reduced, input_layer
 from roadworthy.coverage.criteria.named import Training, parse_criterion
-from roadworthy.coverage.measuring import (
-    CoverageMeasurement,
-    Covered,
-    Measuring,
-    _hash_of,
-    chosen_criteria,
-    read_batches,
-)
+from roadworthy.coverage.measuring import Measuring, chosen_criteria, read_batches
 from roadworthy.coverage.method import CoverageMethod
 from roadworthy.coverage.oracle import check_limits
 from roadworthy.coverage.search import findings, trials
@@ -393,75 +385,12 @@ def test_what_can_be_measured() -> None:
     assert measuring.result.growth == result.growth, "asked again it does not grow"
 
 
-def test_measurements_that_cannot_be_put_together() -> None:
-    layers = (Layer("a", "dense", 2),)
-
-    def one(layers: tuple[Layer, ...] = layers, settings: str = "s", cells: int = 2) -> Covered:
-        return Covered("neuron", layers, np.zeros(cells, np.bool_), per_neuron=True, settings=settings)
-
-    with pytest.raises(
-        InputError, match="cannot merge neuron of two networks or countings: measure both with"
-    ):
-        one().merge(one((Layer("b", "dense", 2),)))
-    for other in (one(settings="t"), one(cells=4)):
-        with pytest.raises(InputError, match="cannot merge neuron with other options or training data"):
-            one().merge(other)
-    both, more = one(), one()
-    more.seen[1] = True
-    both.merge(more)
-    assert both.seen.tolist() == [False, True]
-    assert both.rows()[0].cells() == ("a", "dense", "2", "1", "2", "50.0%", "1")
-    assert dataclasses.replace(both, per_neuron=False).rows() == []
-    arrays: list[Any] = [
-        {"a": np.zeros(4)},
-        {"a": np.zeros((2, 2))},
-        {"a": np.ones(4)},
-        {"b": np.zeros(4)},
-        {"a": 0.0},
-    ]
-    assert len({_hash_of(one) for one in arrays}) == 5
-    assert _hash_of({"a": 1, "b": 2}) == _hash_of({"b": 2, "a": 1})
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda header: header.update(format="old"), "is of another version, 'old', not .*: measure again"),
-        (
-            lambda header: header.pop("model"),
-            "is no stored measurement of coverage, as --state writes it: KeyError",
-        ),
-        (lambda header: header.update(images="many"), "is no stored measurement of coverage"),
-    ],
-)
-def test_files_that_hold_no_measurement(tmp_path: Path, change: Any, message: str) -> None:
-    measuring = Measuring(network(), [parse_criterion("neuron")])
-    measuring.add(list(Drive(2)))
-    file = tmp_path / "state.npz"
-    measuring.result.save(file)
-    assert CoverageMeasurement.load(file).values == measuring.result.values
-    arrays = dict(np.load(file, allow_pickle=False))
-    header = json.loads(str(arrays.pop("header")))
-    change(header)
-    np.savez(file, header=np.array(json.dumps(header)), **arrays)
-    with pytest.raises(InputError, match=message):
-        CoverageMeasurement.load(file)
-
-
 def test_a_domain_names_its_dimensions() -> None:
     domain = OperatingDomain.load()
     first = domain.dimensions[0]
     assert domain.dimension(first.name) is first
     with pytest.raises(InputError, match=f"has no dimension '{first.name}x': did you mean '{first.name}'"):
         domain.dimension(f"{first.name}x")
-    state = FunctionalCoverage(domain).state()
-    assert FunctionalCoverage.from_state(domain, state).state().keys() == state.keys()
-    for broken in (
-        {name: one for name, one in state.items() if name != "hits"},
-        {**state, "hits": state["hits"][1:]},
-    ):
-        with pytest.raises(InputError, match="the state is of another operating domain than"):
-            FunctionalCoverage.from_state(domain, broken)
 
 
 # Graphs

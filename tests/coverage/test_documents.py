@@ -12,9 +12,9 @@ import pytest
 import torch
 from tests.kept import as_kept
 
-from roadworthy.coverage import Activations, FunctionalCoverage, Layer, OperatingDomain, join
+from roadworthy.coverage import Activations, FunctionalCoverage, Layer, OperatingDomain
 from roadworthy.coverage._torch import _fetched
-from roadworthy.coverage._uncounted import Operation, Uncounted, not_counted, not_counted_text
+from roadworthy.coverage.activations import Operation, Uncounted, join, not_counted, not_counted_text
 from roadworthy.coverage.functional import DomainElement
 from roadworthy.coverage.measuring import CoverageMeasurement, Covered
 from roadworthy.coverage.search.settings import SEARCHES, SearchSettings
@@ -56,8 +56,8 @@ def measured(domain: OperatingDomain | None) -> CoverageMeasurement:
     return CoverageMeasurement(
         "dave2", "distinct", 3,
         {
-            "neuron": Covered("neuron", LAYERS, seen, per_neuron=True, settings="s"),
-            "top-k-patterns": Covered("top-k-patterns", LAYERS, pairs, per_neuron=False, settings="t"),
+            "neuron": Covered("neuron", LAYERS, seen, per_neuron=True),
+            "top-k-patterns": Covered("top-k-patterns", LAYERS, pairs, per_neuron=False),
         },
         functional,
         [(1, {"neuron": 0.1}), (3, {"neuron": 0.2})],
@@ -75,35 +75,6 @@ def test_a_measurement_is_told_as_kept(domain: OperatingDomain) -> None:
     alone = CoverageMeasurement(images=1, functional=FunctionalCoverage(domain))
     parts = [text_of(one) for one in (measured(domain), measured(None), alone)]
     as_kept(KEPT / "measurement.txt", "\n=====\n".join(parts))
-
-
-def test_a_measurement_comes_back_from_its_file(domain: OperatingDomain, tmp_path: Path) -> None:
-    whole = measured(domain)
-    whole.save(tmp_path / "a.npz")
-    again = CoverageMeasurement.load(tmp_path / "a.npz", domain)
-    whole.growth.clear()
-    assert text_of(again) == text_of(whole)
-    assert again.criteria["neuron"].settings == "s"
-    twice = measured(domain)
-    twice.merge(measured(domain), measured(domain))
-    assert (twice.images, twice.growth, twice.values) == (9, [], whole.values)
-    assert twice.functional is not None
-    assert twice.functional.frames == 9
-    for change, message in (
-        ({"model": "epoch"}, "different models: dave2 and epoch"),
-        ({"counting": "own"}, "different countings: distinct and own"),
-        ({"functional": None}, "different uses of an operating domain: False and True"),
-        ({"criteria": {}}, r"different criteria: \['neuron', 'top-k-patterns'\] and \[\]"),
-    ):
-        other: Any = measured(domain)
-        for name, value in change.items():
-            setattr(other, name, value)
-        with pytest.raises(InputError, match=f"cannot merge measurements with {message}"):
-            whole.merge(other)
-    unknown = measured(None)
-    unknown.not_counted = None
-    unknown.merge(measured(None))
-    assert unknown.not_counted == measured(None).not_counted
 
 
 def test_what_fits_what_is_wanted() -> None:
@@ -222,7 +193,6 @@ def test_counted_and_hidden_operations_are_no_others() -> None:
         "2 operations (2 matmul)",
         "1 part that cannot be looked into (1 If)",
     ]
-    assert [Uncounted.from_dict(one.as_dict()) for one in found] == list(found)
     counted = Operation("scaled_dot_product_attention", (0, 0), counted=True)
     assert not_counted([block[0], counted]) == ()
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
-from roadworthy.coverage import FunctionalCoverage, Layer, Observed, OperatingDomain
-from roadworthy.coverage.criteria.named import CRITERIA, CriterionChoice, parse_criterion
+from roadworthy.coverage import FunctionalCoverage, Layer, Observed
+from roadworthy.coverage.criteria.named import CriterionChoice, parse_criterion
 from roadworthy.coverage.measuring import CoverageMeasurement, Covered, Measuring
 from roadworthy.datasets import load
 from roadworthy.errors import InputError
@@ -36,31 +34,15 @@ def measured(frames: list[Frame], choices: list[CriterionChoice], batch: int = 5
     return measuring.result
 
 
-def test_pieces_put_together_are_the_whole_also_through_files(tmp_path: Path) -> None:
-    choices = [parse_criterion(name) for name in CRITERIA]
-    whole = measured(FRAMES, choices)
-    one, two = measured(FRAMES[:7], choices), measured(FRAMES[7:], choices)
-    two.save(tmp_path / "two.npz")
-    one.merge(CoverageMeasurement.load(tmp_path / "two.npz"))
-    assert one.images == whole.images == len(FRAMES)
-    for name, found in whole.criteria.items():
-        assert one.criteria[name].seen.tolist() == found.seen.tolist()
-    assert one.functional is not None
-    assert whole.functional is not None
-    assert one.functional.holes() == whole.functional.holes()
-    assert one.functional.rows() == whole.functional.rows()
-    assert one.values == whole.values
-
-
 def test_layers_tell_which_neurons_were_never_tried() -> None:
     layers = (Layer("a", "conv", 2), Layer("b", "dense", 3))
     seen = np.array([1, 0, 0, 0, 1, 1, 0, 1, 0, 0], np.bool_)
-    rows = Covered("boundary", layers, seen, per_neuron=True, settings="").rows()
+    rows = Covered("boundary", layers, seen, per_neuron=True).rows()
     assert [(row.layer.name, row.covered, row.total, row.untried) for row in rows] == [
         ("a", 1, 4, (1,)),
         ("b", 3, 6, (2,)),
     ]
-    assert Covered("top-k-patterns", layers, seen, per_neuron=False, settings="").rows() == []
+    assert Covered("top-k-patterns", layers, seen, per_neuron=False).rows() == []
 
 
 def test_growth_never_falls_and_keeps_few_points() -> None:
@@ -74,53 +56,6 @@ def test_growth_never_falls_and_keeps_few_points() -> None:
     assert values == sorted(values)
     # Every fourth image, beginning with the fourth: what a long measurement leaves out, it leaves out evenly.
     assert [count for count, _ in growth] == list(range(4, 1001, 4))
-
-
-@pytest.mark.parametrize(
-    ("change", "complaint"),
-    [
-        (lambda: measured(FRAMES[:2], [parse_criterion("top-k(k=2)")]), "different criteria"),
-        (lambda: CoverageMeasurement(functional=FunctionalCoverage()), "different criteria"),
-    ],
-)
-def test_what_was_measured_otherwise_is_refused(
-    change: Callable[[], CoverageMeasurement], complaint: str
-) -> None:
-    found = measured(FRAMES[:2], [parse_criterion("neuron")])
-    with pytest.raises(InputError, match=complaint):
-        found.merge(change())
-
-
-def test_another_reference_is_refused() -> None:
-    choice = parse_criterion("boundary")
-    one = measured(FRAMES[:2], [choice])
-    other = Measuring(dave2(), [choice], FunctionalCoverage())
-    other.learn(lambda: [FRAMES[6:]])
-    other.add(FRAMES[:2])
-    with pytest.raises(InputError, match="other options or training data"):
-        one.merge(other.result)
-
-
-def test_another_domain_is_refused(tmp_path: Path) -> None:
-    CoverageMeasurement(images=1, functional=FunctionalCoverage()).save(tmp_path / "a.npz")
-    (tmp_path / "domain.yaml").write_text("dimensions: {time: [day]}")
-    with pytest.raises(InputError, match="another operating domain"):
-        CoverageMeasurement.load(tmp_path / "a.npz", OperatingDomain.load(tmp_path / "domain.yaml"))
-
-
-@pytest.mark.parametrize("content", [b"", b"not a zip", json.dumps({}).encode()])
-def test_a_broken_file_is_refused(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "a.npz").write_bytes(content)
-    with pytest.raises(InputError, match="no stored measurement"):
-        CoverageMeasurement.load(tmp_path / "a.npz")
-    with pytest.raises(InputError, match="no stored measurement"):
-        CoverageMeasurement.load(tmp_path / "missing.npz")
-
-
-def test_a_file_that_would_run_code_is_not_unpickled(tmp_path: Path) -> None:
-    np.savez(tmp_path / "a.npz", header=np.array([print], object))
-    with pytest.raises(InputError, match="no stored measurement"):
-        CoverageMeasurement.load(tmp_path / "a.npz")
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from roadworthy.datasets import A2D2Dataset, load
+from roadworthy.datasets import load
 from roadworthy.datasets._base import known_classes
+from roadworthy.datasets.a2d2 import A2D2Dataset
 from roadworthy.errors import FrameError, InputError
 from roadworthy.images import write_image
 from roadworthy.ontology import ontology

@@ -15,8 +15,8 @@ from mcap.writer import Writer as PlainWriter
 from mcap_ros2._dynamic import serialize_dynamic
 from mcap_ros2.writer import Writer
 
-from roadworthy.datasets import BagDataset, load
-from roadworthy.datasets.bag import _definition
+from roadworthy.datasets import load
+from roadworthy.datasets.bag import BagDataset, _definition
 from roadworthy.errors import FrameError, InputError
 from roadworthy.images import Image
 

@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from roadworthy.datasets import CamVidDataset, load
+from roadworthy.datasets import load
 from roadworthy.datasets._base import known_classes
+from roadworthy.datasets.camvid import CamVidDataset
 from roadworthy.errors import FrameError, InputError, OntologyError
 from roadworthy.images import write_image
 from roadworthy.ontology import ontology

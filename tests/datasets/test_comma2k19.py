@@ -10,7 +10,8 @@ import pytest
 from numpy.typing import ArrayLike
 from tests.datasets.test_video import BARE, number_in
 
-from roadworthy.datasets import Comma2k19Dataset, load
+from roadworthy.datasets import load
+from roadworthy.datasets.folder import Comma2k19Dataset
 from roadworthy.errors import InputError
 
 ROUTE = "b0c9d2329ad1606b|2018-07-27--06-03-57"

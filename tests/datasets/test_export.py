@@ -12,7 +12,8 @@ import pytest
 import yaml
 from tests.kept import as_kept
 
-from roadworthy.datasets import EXPORT_FORMATS, BaseDataset, ExportFormat, export, load
+from roadworthy.datasets import EXPORT_FORMATS, BaseDataset, export, load
+from roadworthy.datasets._export import ExportFormat
 from roadworthy.errors import FrameError, InputError, OntologyError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 

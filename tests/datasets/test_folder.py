@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from roadworthy.datasets import BaseDataset, FolderDataset, load
+from roadworthy.datasets import BaseDataset, load
+from roadworthy.datasets.folder import FolderDataset
 from roadworthy.errors import FrameError, InputError
 from roadworthy.images import write_image
 

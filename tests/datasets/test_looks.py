@@ -12,7 +12,7 @@ import pytest
 from tests.looks import NEAR, apart, kept, look_of
 
 from roadworthy.datasets import load
-from roadworthy.datasets.world_crops import WorldCropsDataset
+from roadworthy.datasets.world import WorldCropsDataset
 from roadworthy.frames import Frame
 
 KEPT = Path(__file__).with_name("looks.json")

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from roadworthy.datasets import NuScenesDataset, load
-from roadworthy.datasets.nuscenes import _CORNERS, _outline
+from roadworthy.datasets import load
+from roadworthy.datasets.nuscenes import _CORNERS, NuScenesDataset, _outline
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes
 from roadworthy.images import write_image

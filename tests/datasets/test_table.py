@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from roadworthy.datasets import TableDataset, load
+from roadworthy.datasets import load
+from roadworthy.datasets.table import TableDataset
 from roadworthy.errors import FrameError, InputError
 from roadworthy.images import write_image
 

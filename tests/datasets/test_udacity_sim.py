@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from roadworthy.datasets import UdacitySimDataset, load
-from roadworthy.datasets.udacity import logged_signals
+from roadworthy.datasets import load
+from roadworthy.datasets.udacity import UdacitySimDataset, logged_signals
 from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Signals
 from roadworthy.images import write_image

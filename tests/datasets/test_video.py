@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from tests.fuzz.harness import CORPUS
 
-from roadworthy.datasets import VideoDataset, load
+from roadworthy.datasets import load
+from roadworthy.datasets.folder import VideoDataset
 from roadworthy.errors import FrameError, InputError
 from roadworthy.images import Image, write_image
 

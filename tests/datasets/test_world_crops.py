@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from roadworthy.cases import Dataset
-from roadworthy.datasets import world_crops
-from roadworthy.datasets.world_crops import CROP_CLASSES, WorldCropsDataset
+from roadworthy.datasets import world
+from roadworthy.datasets.world import CROP_CLASSES, WorldCropsDataset
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.ontology import ontology
@@ -107,7 +107,7 @@ def test_road_users_on_the_left_come_towards_us_and_signs_face_us(monkeypatch: p
         placed.append((word, how["place"] < 0, how["yaw"]))
         return add(scene, word, **how)
 
-    monkeypatch.setattr(world_crops, "add", noted)
+    monkeypatch.setattr(world, "add", noted)
     list(WorldCropsDataset(count=30, seed=1))
     assert {left for _, left, _ in placed} == {True, False}
     for word, left, yaw in placed:
@@ -120,8 +120,8 @@ def test_road_users_on_the_left_come_towards_us_and_signs_face_us(monkeypatch: p
     [(10, 30, True), (30, 10, True), (30, 9, False), (10, 200, False), (200, 30, False), (3, 30, True)],
 )
 def test_a_thing_is_neither_too_low_nor_too_large(width: float, height: float, fits: bool) -> None:
-    box = np.array([5, 7, 5 + width * world_crops._LOWEST / 10, 7 + height * world_crops._LOWEST / 10])
-    assert world_crops._fits(box.astype(np.float32)) is fits
+    box = np.array([5, 7, 5 + width * world._LOWEST / 10, 7 + height * world._LOWEST / 10])
+    assert world._fits(box.astype(np.float32)) is fits
 
 
 class Drawn:
@@ -154,7 +154,7 @@ def test_a_thing_is_cut_out_with_some_room_round_it(
     image = np.stack([columns, rows, 0 * rows], axis=2).astype(np.uint8)
     frame = Frame("whole", image, metadata={"weather": "rain"})
     rng: Any = Drawn(room, shift)
-    found = world_crops._cut_out(frame, np.array(box, np.float32), "car", "car-1", side, rng)
+    found = world._cut_out(frame, np.array(box, np.float32), "car", "car-1", side, rng)
     assert found.image[0, 0, :2].tolist() == list(corner)
     assert found.image[-1, -1, :2].tolist() == [corner[0] + side - 1, corner[1] + side - 1]
     assert found.id == "car-1"
@@ -162,7 +162,7 @@ def test_a_thing_is_cut_out_with_some_room_round_it(
     assert found.boxes is not None
     inside = np.array(box) - np.array(corner * 2)
     np.testing.assert_allclose(found.boxes.xyxy[0], np.clip(inside, 0, side), atol=1e-4)
-    double = world_crops._cut_out(frame, np.array(box, np.float32), "car", "car-1", 2 * side, rng)
+    double = world._cut_out(frame, np.array(box, np.float32), "car", "car-1", 2 * side, rng)
     assert double.size == (2 * side, 2 * side)
     assert double.boxes is not None
     np.testing.assert_allclose(double.boxes.xyxy, 2 * found.boxes.xyxy, atol=1e-3)

@@ -20,7 +20,7 @@ from tests.kept import as_kept, defaults_of
 
 from roadworthy.cases import Status
 from roadworthy.driving.drives import Drive
-from roadworthy.driving.drives.readers import drives_in, read_commonroad, read_donkey, read_table
+from roadworthy.driving.drives.readers import drives_in
 from roadworthy.driving.drives.readers.commonroad import (
     Lanelet,
     LaneletPosition,
@@ -28,9 +28,11 @@ from roadworthy.driving.drives.readers.commonroad import (
     _place,
     _spread,
     places_of,
+    read_commonroad,
 )
 from roadworthy.driving.drives.readers.recorded import DRIVE_FILE, is_recorded, write_drive
-from roadworthy.driving.drives.readers.tables import _number
+from roadworthy.driving.drives.readers.simulator_logs import read_donkey
+from roadworthy.driving.drives.readers.tables import _number, read_table
 from roadworthy.driving.method import NO_FRAMES
 from roadworthy.driving.metrics import MetricSettings, compute, per_step
 from roadworthy.driving.metrics.operators import _time_to

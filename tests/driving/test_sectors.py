@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from roadworthy.driving import SectorTable
+from roadworthy.driving.sectors import SectorTable
 from roadworthy.errors import InputError
 
 

@@ -30,10 +30,13 @@ _RELATIVE = r"""() => {
 class Server:
     """`roadworthy serve` on a folder; it can be killed and started again."""
 
-    def __init__(self, out: Path, runs: tuple[Path, ...] = (), labels: Path | None = None) -> None:
+    def __init__(
+        self, out: Path, runs: tuple[Path, ...] = (), labels: Path | None = None, under: Path | None = None
+    ) -> None:
         self.out = out
         self.runs = runs
         self.labels = labels
+        self.under = under
         self.port = 0
         self.address = ""
         self._process: subprocess.Popen[str] | None = None
@@ -43,6 +46,7 @@ class Server:
         command += ["--port", str(self.port), "--out", str(self.out)]
         command += [word for folder in self.runs for word in ("--run", str(folder))]
         command += ["--labels", str(self.labels)] if self.labels else []
+        command += ["--under", str(self.under)] if self.under else []
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout is not None
         text = ""

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-__all__ = ["faint_texts", "nameless_controls", "overhang", "wait_for_pictures", "wait_until"]
+__all__ = ["barriers", "faint_texts", "overhang", "wait_for_pictures", "wait_until"]
 
 _HERE = Path(__file__).parent
+_AXE = _HERE / "axe" / "axe.min.js"  # 4.14.0, from npm
 
 
 def wait_until(page: Page, holds: Callable[[], bool]) -> None:
@@ -39,9 +40,15 @@ def faint_texts(page: Page) -> list[Any]:
     return found
 
 
-def nameless_controls(page: Page) -> list[str]:
-    """Return controls and pictures without a name that a screen reader could say."""
-    found: list[str] = page.evaluate((_HERE / "nameless_controls.js").read_text("utf-8"))
+def barriers(page: Page) -> list[str]:
+    """Return what axe-core objects to, each with where: names, roles, contrast, the order of headings …"""
+    # An expression, because pages allow no script of others.
+    page.evaluate(f"{_AXE.read_text('utf-8')};0")
+    found: list[str] = page.evaluate(
+        "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => "
+        "violations.flatMap(one => one.nodes.map(node => "
+        "`${one.id}: ${node.html.slice(0, 160)}: ${node.failureSummary}`)))"
+    )
     return found
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.e2e.conftest import Server
-from tests.e2e.looking import faint_texts, nameless_controls, overhang, wait_for_pictures, wait_until
+from tests.e2e.looking import barriers, faint_texts, overhang, wait_for_pictures, wait_until
 from tests.e2e.test_other_pages import record
 from tests.report.runs_for_reports import add, requirement_of
 from tests.studies.planned import clip_study, glance_experiment, rule_run
@@ -112,6 +112,21 @@ def specified(page: Page) -> None:
     page.wait_for_selector("#spec-checks .properties")
 
 
+def built(page: Page) -> None:
+    page.wait_for_selector("#suite-state.good")
+    page.fill(
+        "#suite-text",
+        page.input_value("#suite-text").replace("foggy,", "fogy,").replace("pedestrian a", "x a"),
+    )
+    page.wait_for_selector("#suite-state.bad")
+
+
+def asked(page: Page) -> None:
+    page.wait_for_selector("#suite-state:not(:empty)")
+    page.locator(".kind").first.click()
+    page.wait_for_selector("#asking .state:not(:empty)")
+
+
 def opened(page: Page) -> None:
     page.locator(".tile .open").first.click()
     page.wait_for_selector("dialog[open]")
@@ -120,9 +135,23 @@ def opened(page: Page) -> None:
 
 def filtered(page: Page) -> None:
     page.wait_for_selector(".tile .case-head")
-    more = page.get_by_text("More filters")
-    if more.is_visible():
-        more.click()
+    if page.locator("#side").get_attribute("open") is None:
+        page.locator("#side > summary").click()
+
+
+def mosaic(page: Page) -> None:
+    page.wait_for_selector(".tile")
+    page.locator("#size").fill("10")
+    page.wait_for_selector(".tile.mini img")
+
+
+def kinds(page: Page) -> None:
+    page.click("#kinds-button")
+    page.wait_for_selector(".kind")
+
+
+def pick_hole(page: Page) -> None:
+    page.locator("button.hole").first.click()
 
 
 def taking(page: Page) -> None:
@@ -139,15 +168,19 @@ PAGES: dict[str, tuple[str, Do | None]] = {
     "write-noted": ("/write", noted),
     "write-bbsl": ("/write?kind=bbsl", None),
     "write-specified": ("/write?kind=bbsl", specified),
+    "suites": ("/suites", None),
+    "suites-built": ("/suites?hole=weather:foggy;time:night", built),
+    "suites-asked": ("/suites", asked),
     "runs": ("/runs", None),
     "run": (f"/runs/{RUN}", None),
     "run-noted": (f"/runs/{STOPS}", None),
     "run-spec": (f"/runs/{SPEC}", None),
     "run-given": ("/runs/after", None),
     "run-none": ("/runs/nothing", None),
-    "look": ("/look", None),
     "wall": (f"/look/{RUN}", None),
     "wall-filtered": (f"/look/{RUN}?order=deviating", filtered),
+    "wall-mosaic": (f"/look/{RUN}?group=system", mosaic),
+    "wall-kinds": (f"/look/{RUN}", kinds),
     "wall-spec": (f"/look/{SPEC}?status=all", None),
     "wall-searched": ("/look/searched", None),
     "case": (f"/look/{RUN}", opened),
@@ -165,6 +198,7 @@ PAGES: dict[str, tuple[str, Do | None]] = {
     "drive": ("/drives/drives?drive=meadow", None),
     "coverages": ("/coverage", None),
     "coverage": ("/coverage/searched", None),
+    "coverage-hole": ("/coverage/searched", pick_hole),
     "coverage-none": ("/coverage/before", None),
     "thresholds": ("/thresholds", None),
     "threshold": ("/thresholds/people?samples=0", None),
@@ -186,13 +220,13 @@ def test_it_is_fine_at_both_widths_and_in_both_colours(
         wait_until(page, lambda page=page: page.locator("#working").count() == 0)  # type: ignore[misc]
         wait_for_pictures(page)
         # Outlines are drawn when there is nothing else to do.
-        page.evaluate("new Promise((done) => requestIdleCallback(() => done()))")
+        page.evaluate("new Promise((done) => requestIdleCallback(() => done(), { timeout: 5000 }))")
         for theme in ("light", "dark"):
             page.emulate_media(color_scheme=theme)
             whole = page.locator("dialog[open]").count() == 0 and "wall" not in name
             picture(page, f"page-{name}-{width}-{theme}", whole=whole)
             assert faint_texts(page) == [], (width, theme)
-            assert nameless_controls(page) == [], (width, theme)
+            assert barriers(page) == [], (width, theme)
             assert overhang(page) == 0, (width, theme)
             assert cut_off(page) == [], (width, theme)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -9,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from tests.e2e.looking import faint_texts, nameless_controls, overhang, wait_for_pictures, wait_until
+from tests.e2e.looking import barriers, faint_texts, overhang, wait_for_pictures, wait_until
 
 from roadworthy.images import read_image
 from roadworthy.runs import image_path
 from roadworthy.runs.store import StoredRun
 from roadworthy.web.jobs.worker import work_on
+from roadworthy.web.wall import CaseMark, add_marks, read_marks
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -47,16 +49,18 @@ def test_a_failure_is_opened_compared_and_marked(
     large = width > 1000
     picture(page, "web-look" if large else "web-look-390", docs=large, whole=False)
     assert faint_texts(page) == []
-    assert nameless_controls(page) == []
+    assert barriers(page) == []
     assert overhang(page) == 0
     page.locator(".tile .open").first.click()
     page.wait_for_selector("dialog[open]")
     for way in ("Slider", "Flicker", "Difference", "Side by side"):
         page.get_by_role("button", name=way).click()
         assert page.get_by_role("button", name=way).get_attribute("aria-pressed") == "true"
+    if large:
+        page.wait_for_selector(".least .step.violated")
     wait_for_pictures(page)
     assert faint_texts(page) == []
-    assert nameless_controls(page) == []
+    assert barriers(page) == []
     picture(page, "web-case" if large else "web-case-390", docs=large, whole=False)
     title = page.inner_text("#case-title")
     page.fill("#note", "<img src=x onerror=window.caught=1>")
@@ -67,9 +71,9 @@ def test_a_failure_is_opened_compared_and_marked(
     wait_until(page, lambda: page.inner_text("#case") != marked)
     page.keyboard.press("Escape")
     if not large:
-        page.get_by_text("More filters").click()
-    page.select_option("#mark", "false alarm")
-    wait_until(page, lambda: page.inner_text("#count") == "1 failure")
+        page.locator("#side > summary").click()
+    page.check("[data-facet=mark] [value='false alarm']")
+    wait_until(page, lambda: page.inner_text("#count") == "1 violation")
     page.reload()
     page.wait_for_selector(".tile .chip.marked")
     assert title in page.inner_text(".tile")
@@ -80,6 +84,43 @@ def test_a_failure_is_opened_compared_and_marked(
     page.wait_for_selector("dialog .marking :text('Stored.')")
     page.fill("#note", "")
     page.get_by_role("button", name="Close").click()
+
+
+def test_a_wall_in_groups_and_one_without_cases_have_no_barrier(page: Page, run: Path) -> None:
+    page.goto(f"/look/{run.name}?group=system&status=all")
+    page.wait_for_selector(".section-head h2")
+    assert barriers(page) == []
+    page.fill("#q", "nothing-is-called-so")
+    page.wait_for_selector(".empty")
+    assert barriers(page) == []
+
+
+def test_speeds_are_shown_in_the_unit_that_was_chosen(page: Page, run: Path) -> None:
+    page.goto(f"/look/{run.name}?margin:m/s=-9..0")
+    page.wait_for_selector(".tile .numbers")
+    before, count = page.inner_text(".tile .numbers >> nth=0"), page.inner_text("#count")
+    (margin,) = re.findall(r"margin (−[\d.]+) m/s", before)
+    page.click("#unit")
+    page.wait_for_selector(".tile .numbers:has-text('km/h')")
+    (changed,) = re.findall(r"margin (−[\d.]+) km/h", page.inner_text(".tile .numbers >> nth=0"))
+    assert float(changed[1:]) == pytest.approx(3.6 * float(margin[1:]), abs=0.02)
+    # Filters stay what they were, and searches are about what is seen.
+    assert page.inner_text("#count") == count
+    assert float(page.input_value("[name='margin:m/s.from']")) == pytest.approx(-32.4)
+    assert "Margin, km/h" in page.inner_text("#filters")
+    page.fill("#q", f"margin<{float(changed[1:]) * -1 + 0.1:.2f}")
+    wait_until(page, lambda: "unit=km" in page.url)
+    assert int(page.inner_text("#count").split()[0]) >= 1
+    shared = page.url
+    page.fill("#q", "")
+    wait_until(page, lambda: "q=" not in page.url)
+    page.click("#unit")
+    page.wait_for_selector(".tile .numbers:has-text(' m/s')")
+    # Who follows the address sees the same numbers, whatever unit is theirs.
+    page.goto(shared)
+    page.wait_for_selector(".tile .numbers:has-text('km/h')")
+    page.goto("/runs")
+    assert page.inner_text("#unit-now") == "m/s"
 
 
 BOXES = """(scope) => [...document.querySelectorAll(`${scope} .changed rect`)].map((one) =>
@@ -187,17 +228,20 @@ def test_where_two_pictures_differ(page: Page, run: Path) -> None:
 def test_failures_are_sorted_by_how_much_the_answer_changed(page: Page, run: Path) -> None:
     page.goto(f"/look/{run.name}?system=epoch")
     page.wait_for_selector(".tile .answer-line")
+
+    def deviations() -> list[float]:
+        told = page.locator(".tile .answer-line").all_inner_texts()
+        found = (re.findall(r"\(([+−±][\d.]+)\)", one)[0] for one in told)
+        return [abs(float(one.translate({8722: "-", 177: "+"}))) for one in found]
+
+    def is_sorted(worst: bool) -> bool:
+        found = deviations()
+        return found == sorted(found, reverse=worst) and len(set(found)) > 3
+
     for order, worst in (("deviating", True), ("steady", False)):
         page.select_option("#order", order)
         wait_until(page, lambda order=order: f"order={order}" in page.url)  # type: ignore[misc]
-        page.wait_for_selector(".tile .answer-line")
-        told = page.locator(".tile .answer-line").all_inner_texts()
-        by = [
-            abs(float(re.findall(r"\(([+−±][\d.]+)\)", one)[0].translate({8722: "-", 177: "+"})))
-            for one in told
-        ]
-        assert by == sorted(by, reverse=worst)
-        assert len(set(by)) > 3
+        wait_until(page, lambda worst=worst: is_sorted(worst))  # type: ignore[misc]
 
 
 def test_a_failure_is_copied_as_a_test(window: Callable[..., Page], run: Path) -> None:
@@ -333,31 +377,205 @@ def test_a_mark_that_is_stored_late_is_told_late_and_on_its_own_card(page: Page,
     assert "unsure" in page.inner_text(".tile >> nth=0")
 
 
-def test_a_failure_is_shrunk(page: Page, run: Path) -> None:
-    page.goto(f"/look/{run.name}?status=violated")
+def test_the_least_change_is_found_meanwhile_and_shown_as_a_film(page: Page, run: Path) -> None:
+    page.goto(f"/look/{run.name}?status=violated&requirement=R3&system=epoch")
     page.locator(".tile .open").first.click()
-    page.get_by_role("button", name="Find the least change").click()
-    page.wait_for_selector(".least img")
+    page.wait_for_selector(".least .step.violated")
+    steps = page.locator(".least .step")
+    assert steps.first.inner_text().split() == ["0", "unchanged"]
+    amounts = [float(one or 0) for one in steps.evaluate_all("all => all.map((one) => one.dataset.amount)")]
+    assert amounts == sorted(amounts)
+    assert (amounts[0], amounts[-1]) == (0, 1)
+    # A step takes the place of the whole change, and the first one gives it back.
+    whole = page.locator("dialog figure img").last.get_attribute("src")
+    page.locator(".least .step.violated").first.click()
+    wait_until(page, lambda: page.locator("dialog figure img").last.get_attribute("src") != whole)
+    assert "% of the change" in page.locator("dialog figcaption").last.inner_text()
     wait_for_pictures(page)
-    assert "margin" in page.inner_text(".least")
+    assert faint_texts(page) == []
+    steps.first.click()
+    wait_until(page, lambda: page.locator("dialog figure img").last.get_attribute("src") == whole)
+
+
+def test_a_case_shows_what_was_answered_and_where_it_stands(page: Page, run: Path) -> None:
+    page.goto(f"/look/{run.name}?requirement=R3&system=epoch&case=town-000003&way=slider&draw=answers,labels")
+    page.wait_for_selector(".layers .hud rect.after", state="attached")
+    # The address says how to compare and what to draw; keys change it, and the address follows.
+    page.wait_for_selector(".stage .layer.labels")
+    page.wait_for_selector(".stage :text('Estimated by the street network')")
+    assert page.locator(".label-key").count() > 2
+    page.keyboard.press("e")
+    page.wait_for_selector(".stage .layer.depth")
+    page.keyboard.press("e")
+    page.keyboard.press("v")
+    wait_until(page, lambda: "draw=&" in f"{page.url}&")
+    assert page.locator(".hud").count() == 0
+    page.keyboard.press("v")
+    page.keyboard.press("b")
+    wait_until(page, lambda: "way=" not in page.url and "draw=" not in page.url)
+    told = page.get_attribute(".standing [role=img]", "aria-label") or ""
+    below, of = re.search(r"(\d+|worst) of (?:all )?(\d+)", told.replace("The worst", "worst")).groups()  # type: ignore[union-attr]
+    rows = [row for row in StoredRun.open(run / "run").rows("R3", "epoch") if row["margin"] is not None]
+    own = next(float(str(row["margin"])) for row in rows if row["case"] == "town-000003")
+    worse = sum(float(str(row["margin"])) < own for row in rows)
+    assert (below, int(of)) == (str(worse) if worse else "worst", len(rows))
+    page.wait_for_selector(".standing canvas")
+    assert "town-000003" in page.inner_text(".facts")
+    page.keyboard.press("3")
+    page.wait_for_selector("dialog .marking :text('Stored.')")
+    page.keyboard.press("0")
+    wait_until(page, lambda: page.locator("dialog .marking [aria-pressed=true]").count() == 0)
+
+
+def test_one_goes_on_by_likeness_and_back(page: Page, run: Path) -> None:
+    page.goto(f"/look/{run.name}?system=epoch")
+    page.locator(".tile .open").first.click()
+    first = page.inner_text("#case-title")
+    page.keyboard.press("n")
+    wait_until(page, lambda: page.inner_text("#case-title") != first)
+    page.wait_for_selector(".alike .step img[src]")
+    second = page.inner_text("#case-title")
+    page.keyboard.press("n")
+    wait_until(page, lambda: page.inner_text("#case-title") not in (first, second))
+    page.keyboard.press("p")
+    wait_until(page, lambda: page.inner_text("#case-title") == second)
+    page.keyboard.press("p")
+    wait_until(page, lambda: page.inner_text("#case-title") == first)
 
 
 def test_failures_are_filtered(page: Page, run: Path) -> None:
     page.goto(f"/look/{run.name}")
     page.wait_for_selector(".tile .case-head")
     everything = page.inner_text("#count")
-    page.select_option("#system", "epoch")
+    page.check("[data-facet=system] [value=epoch]")
     wait_until(page, lambda: page.inner_text("#count") != everything)
-    page.wait_for_selector(".tile .case-head")
-    assert set(page.locator(".tile .case-head small").all_inner_texts()) == {"epoch"}
-    page.fill("[name=least]", "0.04")
+    wait_until(page, lambda: set(page.locator(".tile .case-head small").all_inner_texts()) == {"epoch"})
+    page.fill("[name='visual_change.from']", "0.04")
     page.keyboard.press("Enter")
-    wait_until(page, lambda: "least=0.04" in page.url)
+    wait_until(page, lambda: "visual_change=0.04.." in page.url)
     page.wait_for_selector(".tile .case-head")
-    seen = page.locator(".tile .numbers").all_inner_texts()
-    assert seen
-    assert all(float(one.partition("Δv ")[2]) >= 0.04 for one in seen)
+    wait_until(page, lambda: all(seen(page)) and min(seen(page)) >= 0.04)
     page.reload()
-    assert page.input_value("[name=least]") == "0.04"
-    page.select_option("#status", "error")
+    page.wait_for_selector(".tile .case-head")
+    assert page.input_value("[name='visual_change.from']") == "0.04"
+    assert page.is_checked("[data-facet=system] [value=epoch]")
+    page.fill("#q", "nowhere")
     page.wait_for_selector("text=No case matches these filters")
+    page.fill("#q", "margin<<1")
+    page.wait_for_selector("text=Not understood: margin<<1")
+    page.get_by_role("button", name="Clear filters").first.click()
+    wait_until(page, lambda: page.inner_text("#count") == everything)
+
+
+def seen(page: Page) -> list[float]:
+    return [float(one.partition("Δv ")[2]) for one in page.locator(".tile .numbers").all_inner_texts()]
+
+
+def test_a_histogram_is_brushed_and_a_click_takes_it_back(page: Page, run: Path) -> None:
+    page.goto(f"/look/{run.name}?status=all")
+    page.wait_for_selector(".tile .case-head")
+    everything = page.inner_text("#count")
+    bars = page.locator("[data-measure=visual_change] .u-over")
+    bars.scroll_into_view_if_needed()
+    box = bars.bounding_box()
+    assert box is not None
+    left, middle = box["x"], box["y"] + box["height"] / 2
+    page.mouse.move(left + 0.5 * box["width"], middle)
+    page.mouse.down()
+    page.mouse.move(left + 0.9 * box["width"], middle, steps=5)
+    page.mouse.up()
+    wait_until(page, lambda: "visual_change=" in page.url)
+    low, high = (float(one) for one in page.url.partition("visual_change=")[2].split("&")[0].split(".."))
+    assert 0 < low < high
+    assert page.inner_text("#count") != everything
+    wait_until(page, lambda: all(low <= one <= high + 0.005 for one in seen(page)))
+    bars.scroll_into_view_if_needed()
+    box = bars.bounding_box()  # lists above it have become shorter
+    assert box is not None
+    page.mouse.click(box["x"] + 0.2 * box["width"], box["y"] + box["height"] / 2)
+    wait_until(page, lambda: page.inner_text("#count") == everything)
+
+
+def test_many_are_marked_at_once_and_that_is_undone(page: Page, run: Path) -> None:
+    page.goto(f"/look/{run.name}?system=epoch&order=case")
+    page.wait_for_selector(".tile .case-head")
+    before = (run / "run" / "marks.jsonl").read_text() if (run / "run" / "marks.jsonl").is_file() else ""
+    page.locator(".tile .open").first.focus()
+    page.keyboard.press("Shift+ArrowRight")
+    wait_until(page, lambda: page.locator(".tile.chosen").count() == 2)
+    focused = "document.activeElement.closest('.tile')?.getAttribute('aria-posinset')"
+    wait_until(page, lambda: page.evaluate(focused) == "2")
+    page.keyboard.press("Shift+ArrowRight")
+    wait_until(page, lambda: page.locator(".tile.chosen").count() == 3)
+    page.locator("#selected").get_by_role("button", name="False alarm").click()
+    page.wait_for_selector("#selected :text('3 marked: false alarm.')")
+    assert page.locator(".tile .chip.marked:text('false alarm')").count() == 3
+    lines = (run / "run" / "marks.jsonl").read_text().removeprefix(before).splitlines()
+    assert [json.loads(one)["mark"] for one in lines] == ["false alarm"] * 3
+    page.locator("#selected").get_by_role("button", name="Undo").click()
+    page.wait_for_selector("#selected :text('Undone.')")
+    assert page.locator(".tile .chip.marked:text('false alarm')").count() == 0
+    # What somebody else wrote meanwhile stays: this wall has been open since before.
+    name = page.locator(".tile .case-head b").first.inner_text()
+    add_marks(run / "run", [CaseMark("R3", "epoch", name, "", "glare", "ann")])
+    page.locator(".tile .open").first.focus()
+    page.keyboard.press("3")
+    page.wait_for_selector("#selected :text('1 marked: unsure.')")
+    found = read_marks(run / "run")["R3", "epoch", name]
+    assert (found.mark, found.note) == ("unsure", "glare")
+    add_marks(run / "run", [CaseMark("R3", "epoch", name, "")])
+
+
+def test_the_wall_is_a_mosaic_or_a_few_large_pairs(page: Page, run: Path) -> None:
+    page.goto(f"/look/{run.name}?system=epoch")
+    page.wait_for_selector(".tile .case-head")
+    page.locator("#size").fill("5")
+    page.wait_for_selector(".tile.mini img")
+    assert page.evaluate("document.querySelector('.tile.mini').clientWidth") < 100
+    assert overhang(page) == 0
+    after = page.locator(".tile.mini img").first.get_attribute("src")
+    page.locator(".tile.mini").first.hover()
+    wait_until(page, lambda: page.locator(".tile.mini img").first.get_attribute("src") != after)
+    page.mouse.move(0, 0)
+    wait_until(page, lambda: page.locator(".tile.mini img").first.get_attribute("src") == after)
+    page.locator("#size").fill("100")
+    page.wait_for_selector(".tile .case-head")
+    wide = page.evaluate(
+        "document.querySelector('.tile').clientWidth / document.getElementById('wall').clientWidth"
+    )
+    assert wide > 0.9
+
+
+def test_failures_of_a_kind_are_found_and_shown(page: Page, run: Path, picture: Callable[..., None]) -> None:
+    page.goto(f"/look/{run.name}")
+    page.wait_for_selector(".tile .case-head")
+    everything = int(page.inner_text("#count").split()[0])
+    page.click("#kinds-button")
+    page.wait_for_selector(".kind")
+    wait_for_pictures(page)
+    picture(page, "web-kinds", docs=True, whole=False)
+    assert faint_texts(page) == []
+    assert barriers(page) == []
+    sizes = [int(one.split(" of ")[1].split(":")[0]) for one in page.locator(".kind b").all_inner_texts()]
+    assert sum(sizes) == everything
+    assert all(re.search(r"\d+ of \d+", one) for one in page.locator(".kind .small").all_inner_texts())
+    page.locator(".kind").first.get_by_role("button", name="Show").click()
+    wait_until(page, lambda: page.inner_text("#count").startswith(f"{sizes[0]} "))
+    # It is in the address, which can be sent.
+    page.goto(page.url)
+    wait_until(page, lambda: page.inner_text("#count").startswith(f"{sizes[0]} "))
+    page.get_by_role("button", name="All", exact=True).click()
+    page.get_by_role("button", name="Group the wall").click()
+    page.wait_for_selector(".section-head")
+    assert page.locator(".section-head h2").first.inner_text().startswith("kind 1: ")
+    # What is lassoed is selected.
+    box = page.locator(".kinds canvas").bounding_box()
+    assert box is not None
+    corners = [(0.01, 0.01), (0.99, 0.01), (0.99, 0.99), (0.01, 0.99)]
+    places = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in corners]
+    page.mouse.move(*places[0])
+    page.mouse.down()
+    for place in places[1:]:
+        page.mouse.move(*place, steps=3)
+    page.mouse.up()
+    page.wait_for_selector(f"#selected :text('{everything} selected')")

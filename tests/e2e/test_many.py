@@ -51,7 +51,9 @@ def shown(page: Page, middle: int, around: int) -> bool:
 
 def test_the_first_view_is_small_and_stays_so_while_it_is_scrolled(page: Page) -> None:
     sizes: list[int] = []
-    page.on("response", lambda answer: sizes.append(len(answer.body())) if "/cases?" in answer.url else None)
+    page.on(
+        "response", lambda answer: sizes.append(len(answer.body())) if answer.url.endswith("/cases") else None
+    )
     page.goto("/look/large?status=all")
     page.wait_for_selector(".tile .case-head")
     wait_for_pictures(page)

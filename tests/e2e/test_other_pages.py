@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.e2e.conftest import Server
-from tests.e2e.looking import faint_texts, nameless_controls, overhang
+from tests.e2e.looking import barriers, faint_texts, overhang, wait_until
 from tests.report.runs_for_reports import add, requirement_of
 from tests.web.test_coverage import MEASURED
 from tests.web.test_thresholds import counts
@@ -28,8 +29,8 @@ Picture = Callable[..., None]
 BOTH = pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
 
 
-def record(place: Path) -> None:
-    """Let the careful driver drive a part of the meadow; for the docs DAVE-2 drives all of it."""
+def record(place: Path, model: str = "dave2") -> None:
+    """Let the careful driver drive a part of the meadow; for the docs a network drives all of it."""
     docs = "ROADWORTHY_DOCS_PICTURES" in os.environ
     film = Film()
 
@@ -38,7 +39,7 @@ def record(place: Path) -> None:
             film.add(now.frame, now.time)
 
     driven = drive(
-        load_model("dave2") if docs else Truth(),
+        load_model(model) if docs else Truth(),
         WorldSimulator("meadow", traffic=0),
         limits=DriveLimits(laps=1, metres=None if docs else 400.0),
         watch=watch,
@@ -54,6 +55,10 @@ def record(place: Path) -> None:
 def server(tmp_path_factory: pytest.TempPathFactory, chromium: Browser) -> Iterator[Server]:
     home = tmp_path_factory.mktemp("others")
     record(home / "drives" / "meadow")
+    if "ROADWORTHY_DOCS_PICTURES" in os.environ:
+        record(home / "drives" / "once-more", "epoch")
+    else:
+        shutil.copytree(home / "drives" / "meadow", home / "drives" / "once-more")
     rows = [
         (
             f"try-{number}",
@@ -74,7 +79,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, chromium: Browser) -> Itera
 def fine(page: Page) -> None:
     assert overhang(page) <= 0
     assert not faint_texts(page)
-    assert not nameless_controls(page)
+    assert not barriers(page)
 
 
 @BOTH
@@ -88,10 +93,35 @@ def test_a_drive_on_its_map(window: Window, picture: Picture, width: int, theme:
     alarm = page.locator("tr", has_text="meadow-03")
     assert "SD(SA) 0.5" in alarm.inner_text()
     before = page.locator("svg.map .way").count()
-    page.fill("#metric", "SD(LP)")
-    page.keyboard.press("Enter")
+    page.select_option("#metric", "SD(SA)")
     page.wait_for_url("**metric=SD*")
+    page.wait_for_selector("svg.map .way")
     assert 1 < page.locator("svg.map .way").count() < before
+    # By keyboard along the time line: the map and the words follow.
+    page.locator(".along").first.press("PageUp")
+    page.wait_for_selector("svg.map .cursor[visibility=visible]")
+    assert "steering angle" in page.inner_text("#along [role=status]")
+    assert "SD(SA) ≤ 0.50" in page.inner_text("#along .along >> nth=0")
+    # Another drive over it, both along the distance: the address says so.
+    page.get_by_text("Other drives").click()
+    page.check("[data-drive=once-more]")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Distance").click()
+    page.wait_for_selector("svg.map .other")
+    assert "drives/once-more" in page.inner_text("#along .legend")
+    page.reload()
+    page.wait_for_selector("svg.map .other")
+    assert page.get_attribute("[data-along=distance]", "aria-pressed") == "true"
+    # The unit of speeds is changed for all pages.
+    assert "speed, m/s" in page.inner_text("#along")
+    fast = float(page.inner_text("td[data-speed] >> nth=0"))
+    page.click("#unit")
+    page.wait_for_selector("#along :text('speed, km/h')")
+    wait_until(page, lambda: "km/h" in page.inner_text("[data-speed-unit] >> nth=0"))
+    assert float(page.inner_text("td[data-speed] >> nth=0")) == pytest.approx(3.6 * fast, rel=0.01)
+    page.click("#unit")
+    page.wait_for_selector("#along :text('speed, m/s')")
+    page.locator(".along").first.press("PageUp")
     page.locator("video").evaluate("one => { one.muted = true; return one.play(); }")
     picture(page, f"web-drive-{width}", docs=width > 1000)
     fine(page)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from tests.e2e.conftest import Server
-from tests.e2e.looking import faint_texts, nameless_controls, overhang, wait_for_pictures, wait_until
+from tests.e2e.looking import barriers, faint_texts, overhang, wait_for_pictures, wait_until
 from tests.report.runs_for_reports import requirement_of
 from tests.studies.planned import clip_study, glance_experiment, rule_run
 
@@ -72,13 +72,22 @@ def test_two_runs_are_compared(window: Window, picture: Picture, width: int, the
     page.get_by_label("After", exact=True).select_option("after")
     page.get_by_role("button", name="Compare", exact=True).click()
     assert "1 regression" in page.inner_text("#sentence")
-    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    # Either run says something of the same pictures, when one comes near them.
+    page.locator("#changed .tile").last.scroll_into_view_if_needed()
+    wait_until(page, lambda: page.locator("#changed .side").count() == 2 * 7)
+    assert page.locator("#changed .side .chip").all_inner_texts() == ["passed", "violated"] * 7
     wait_for_pictures(page)
     picture(page, f"web-compare-{width}", docs=width > 1000)
     assert overhang(page) <= 0
     assert not faint_texts(page)
-    assert not nameless_controls(page)
-    page.locator(".moved a").first.click()
+    assert not barriers(page)
+    page.locator("#changed [data-kind=fixed]").click()
+    page.wait_for_selector("#changed :text('Nothing was fixed.')")
+    assert "show=fixed" in page.url
+    page.reload()
+    page.wait_for_selector("#changed :text('Nothing was fixed.')")
+    page.locator("#changed [data-kind=broken]").click()
+    page.locator("#changed .tile a").first.click()
     page.wait_for_url("**/look/after?**")
     page.wait_for_selector("dialog[open]")
     assert "town-" in page.inner_text("dialog")
@@ -147,7 +156,7 @@ def test_a_blind_study_from_the_draw_to_the_boxes(
     page.fill("#raters", "2")
     assert overhang(page) <= 0
     assert not faint_texts(page)
-    assert not nameless_controls(page)
+    assert not barriers(page)
     picture(page, f"web-studies-{width}")
     page.get_by_role("button", name="Draw the study").click()
     page.wait_for_url("**/rules/study-*")
@@ -165,7 +174,7 @@ def test_a_blind_study_from_the_draw_to_the_boxes(
                 picture(page, f"web-pair-{width}", docs=width > 1000)
                 assert overhang(page) <= 0
                 assert not faint_texts(page)
-                assert not nameless_controls(page)
+                assert not barriers(page)
                 assert page.get_by_role("button", name="Next pair").get_attribute("aria-disabled") == "true"
             # By keyboard: arrows go along a scale, Tab to the next one, Enter to the next pair.
             page.keyboard.press("Space")
@@ -208,7 +217,7 @@ def test_glances_are_shown_for_their_time_and_answered_by_key(
         page.wait_for_selector(".choices button:enabled")
         if not number:
             picture(page, "web-glance")
-            assert not nameless_controls(page)
+            assert not barriers(page)
         page.keyboard.press("j")
     page.wait_for_selector("text=Thank you")
     folder = next(one for one in server.runs if one.name == "glances")
@@ -233,7 +242,7 @@ def test_clips_are_watched_and_rated(window: Window, picture: Picture, server: S
             picture(page, "web-clip")
             assert overhang(page) <= 0
             assert not faint_texts(page)
-            assert not nameless_controls(page)
+            assert not barriers(page)
         page.locator("#task button[type=submit]").click()
     page.wait_for_selector("text=Thank you")
     folder = next(one for one in server.runs if one.name == "clips")

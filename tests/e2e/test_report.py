@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.e2e.looking import barriers
 from typer.testing import CliRunner
 
 from roadworthy.cli import app
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 SUITE = """
 suite: Two networks in town
 models: [dave2, epoch]
-data: {town: {data: world:town, sample: 12}}
+data: {town: {data: world:town, sample: 24}}
 defaults: {accept: 20%}
 requirements:
   walker:
@@ -56,6 +57,23 @@ def test_the_report_asks_for_nothing_and_fits(
     assert complaints == []
     # Nothing is wider than the window, tables scroll inside themselves.
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for way in ("light", "dark"):
+        page.emulate_media(color_scheme=way)
+        assert barriers(page) == []
+    # The failures' kinds come before the tables; speeds are in the unit that the reader chooses.
+    assert page.locator("#kinds .kind").count() >= 2
+    assert page.locator("#kinds, #results").first.get_attribute("id") == "kinds"
+    speed = page.locator("#kinds dd:has(.kmh)").first
+    assert "m/s" in speed.inner_text()
+    page.get_by_label("km/h").check()
+    assert "m/s" not in speed.inner_text()
+    assert "km/h" in speed.inner_text()
+    # On paper: no controls, dark text on white.
+    page.emulate_media(media="print")
+    assert not page.locator(".units").is_visible()
+    assert page.evaluate("getComputedStyle(document.body).color") == "rgb(27, 31, 39)"
+    page.emulate_media(media="screen")
+    page.get_by_label("m/s").check()
     broken = "[...document.images].filter(one => one.complete && !one.naturalWidth).length"
     assert page.evaluate(broken) == 0
     picture(page, "report" if width == 1280 else f"report-{width}", docs=width == 1280, whole=False)

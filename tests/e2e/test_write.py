@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.e2e.looking import faint_texts, nameless_controls, overhang, wait_for_pictures, wait_until
+from tests.e2e.looking import barriers, faint_texts, overhang, wait_for_pictures, wait_until
 
 from roadworthy.datasets import load
 from roadworthy.labelling import Labelling, sources_named, write_labels
@@ -63,9 +63,14 @@ def test_from_a_mistake_to_what_was_found(page: Page, server: Server, picture: P
     assert "24 of 24 cases" in page.inner_text("#job")
     assert "violations of 24 judged" in page.inner_text("#job")
     page.get_by_role("link", name="See the results").click()
-    page.wait_for_selector("text=The worst violations")
+    page.wait_for_selector("#worst .tile")
     wait_for_pictures(page)
     picture(page, "web-run", docs=True)
+    for address in (page.url, "/runs"):
+        page.goto(address)
+        for theme in ("light", "dark"):
+            page.emulate_media(color_scheme=theme)
+            assert barriers(page) == [], (address, theme)
     (job,) = server.out.glob("*/job.json")
     asked = json.loads(job.read_text())
     assert (asked["text"], asked["models"], asked["frames"]) == (RIGHT, ["dave2"], 24)
@@ -147,7 +152,7 @@ def test_it_can_be_seen_and_fits(
     def looked_at(name: str) -> None:
         picture(page, f"web-{name}-{width}-{theme}")
         assert faint_texts(page) == []
-        assert nameless_controls(page) == []
+        assert barriers(page) == []
         assert overhang(page) == 0
 
     page.goto("/write")

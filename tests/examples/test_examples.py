@@ -45,6 +45,10 @@ FINDS = {
         r"snow: violated, [5-8] of these 8 cases failed, and none may",
     ),
     "own_torch_model": (r"step 60: mean squared error \d+\.\d\d", r"hands: [12] of 2 neurons"),
+    "rows_where_they_lie": (
+        r"night on dave2: 8 cases judged, the worst with a margin of -?\d",
+        r"rain on dave2: 8 cases judged",
+    ),
     "kitti_results": (
         r"30 frames, 65 vehicles",
         r"\d+ of 65 boxes overlap by 0\.6 or more; [1-9]\d* of them mislead",
@@ -69,6 +73,8 @@ def test_every_script_is_tried() -> None:
 def test_a_script(name: str, tmp_path: Path) -> None:
     if name == "own_torch_model":
         pytest.importorskip("torch")
+    if name == "rows_where_they_lie":
+        pytest.importorskip("fsspec")
     shown = _run("-W", "error", str(EXAMPLES / "scripts" / f"{name}.py"), cwd=tmp_path)
     assert (shown.returncode, shown.stderr) == (0, "")
     for pattern in FINDS[name]:

@@ -142,8 +142,6 @@ def test_options_are_those_of_the_reader(option: str) -> None:
     with pytest.raises(TypeError, match=words):
         Boxes.from_coco([], COCO, **options)
     with pytest.raises(TypeError, match=words):
-        Boxes.from_voc("<annotation/>", **options)
-    with pytest.raises(TypeError, match=words):
         Boxes.from_yolo("", 1, 1, NAMES, **options)
 
 
@@ -307,124 +305,6 @@ def test_yolo_needs_the_size_of_the_image() -> None:
         Boxes.from_yolo("", 0, 10, ["car"])
 
 
-VOC = """\
-<?xml version="1.0" encoding="utf-8"?>
-<annotation>
-  <filename>000001.jpg</filename>
-  <size><width>353</width><height>500</height><depth>3</depth></size>
-  <object>
-    <name>person</name><pose>Left</pose><truncated>1</truncated><difficult>1</difficult><occluded>0</occluded>
-    <bndbox><ymin>240</ymin><xmin>48</xmin><ymax>371</ymax><xmax>195</xmax></bndbox>
-    <part><name>head</name><bndbox><xmin>1</xmin><ymin>1</ymin><xmax>2</xmax><ymax>2</ymax></bndbox></part>
-  </object>
-</annotation>
-"""
-
-
-def test_voc_counts_from_one_and_includes_the_last_pixel() -> None:
-    boxes = Boxes.from_voc(VOC)
-    assert boxes.xyxy.tolist() == [[47, 239, 195, 371]]
-    assert boxes.area.tolist() == [(195 - 48 + 1) * (371 - 240 + 1)]
-    assert boxes.attributes == ({"pose": "Left", "difficult": "1"},)
-    np.testing.assert_array_equal(boxes.truncation, [0.5])
-    np.testing.assert_array_equal(boxes.occlusion, [0.0])
-    assert Boxes.from_voc(VOC.encode("utf-8")) == boxes
-    assert Boxes.from_voc(boxes.to_voc("000001.jpg", 353, 500)) == boxes
-
-
-@given(boxes_of(NAMES, scored=False))
-def test_voc_round_trip(boxes: Boxes) -> None:
-    # Boxes may begin before the image here, where one that begins at -1 is written as 0.
-    assert Boxes.from_voc(boxes.to_voc("a & <b>.png", 4096, 4096), counts_from=1) == boxes
-
-
-def _voc_file(*corners: tuple[float, float, float, float]) -> str:
-    keys = ("xmin", "ymin", "xmax", "ymax")
-    inner = [
-        "".join(f"<{key}>{value}</{key}>" for key, value in zip(keys, box, strict=True)) for box in corners
-    ]
-    objects = [f"<object><name>car</name><bndbox>{text}</bndbox></object>" for text in inner]
-    return f"<annotation>{''.join(objects)}</annotation>"
-
-
-@pytest.mark.parametrize("touching", [(0, 7, 40, 30), (5, 0, 40, 30), (0.25, 7, 40.5, 30)])
-def test_a_voc_file_that_counts_from_zero_is_read_so_with_a_note(
-    touching: tuple[float, float, float, float],
-) -> None:
-    xml = _voc_file((12, 20, 30, 40), touching)
-    with pytest.warns(
-        UserWarning, match=r"a box of the VOC file begins at 0.*counts_from=0 or counts_from=1"
-    ):
-        boxes = Boxes.from_voc(xml)
-    assert boxes.xyxy.tolist() == [[12, 20, 30, 40], list(touching)]
-    assert Boxes.from_voc(xml, counts_from=0) == boxes
-    moved = [[11, 19, 30, 40], [touching[0] - 1, touching[1] - 1, *touching[2:]]]
-    assert Boxes.from_voc(xml, counts_from=1).xyxy.tolist() == moved
-
-
-def test_a_voc_file_with_boxes_that_begin_before_zero_or_at_one_counts_from_one() -> None:
-    # Warnings are errors here.
-    assert Boxes.from_voc(_voc_file((1, 1, 4, 4))).xyxy.tolist() == [[0, 0, 4, 4]]
-    assert Boxes.from_voc(_voc_file((0, 3, 4, 4), (-2, 3, 4, 4))).xyxy.tolist() == [
-        [-1, 2, 4, 4],
-        [-3, 2, 4, 4],
-    ]
-    assert Boxes.from_voc(_voc_file((2, 3, 4, 4)), counts_from=0).xyxy.tolist() == [[2, 3, 4, 4]]
-    with pytest.raises(FrameError, match="counts_from must be 0 or 1, got 2"):
-        Boxes.from_voc(_voc_file(), counts_from=2)  # type: ignore[arg-type]
-
-
-def test_voc_keeps_attributes_and_flags() -> None:
-    boxes = Boxes(
-        [[1.0, 2, 3, 4], [5, 6, 7.5, 8]],
-        ["stop sign", "van"],
-        occlusion=[0.5, NAN],
-        truncation=[NAN, 0.0],
-        attributes=[{"shape": "octagon"}, {"color": "red", "pose": "Rear", "note": '<odd> & "so"'}],
-    )
-    assert Boxes.from_voc(boxes.to_voc("a.png", 10, 10)) == boxes
-
-
-def test_voc_flags_follow_the_annotation_guidelines() -> None:
-    xml = Boxes([[0, 0, 1, 1]], ["car"], occlusion=[0.06], truncation=[0.14]).to_voc("a.png", 10, 10)
-    assert "<occluded>1</occluded>" in xml
-    assert "<truncated>0</truncated>" in xml
-
-
-@pytest.mark.parametrize(
-    ("xml", "message"),
-    [
-        (
-            '<!DOCTYPE a [<!ENTITY b "c">]><annotation>&b;</annotation>',
-            "must not have a document type or entities",
-        ),
-        ('<!DOCTYPE annotation SYSTEM "file:///etc/passwd"><annotation/>', "must not have a document type"),
-        ("<annotation>", "broken XML in a VOC file: no element found"),
-        ("", "broken XML in a VOC file"),
-        ("<html/>", "a VOC file must start with <annotation>, got <html>"),
-        (
-            "<annotation><object><name>car</name></object></annotation>",
-            "object 0: <xmin> must be a number, got None",
-        ),
-        (
-            VOC.replace("<truncated>1", "<truncated>maybe"),
-            "object 0: <truncated> must be 0 or 1, got 'maybe'",
-        ),
-        (VOC.replace("<xmax>195", "<xmax>20"), "object 0: expected x1 <= x2"),
-        (VOC.replace("person", "sofa"), "object 0: VOC class 'sofa' is not in the ontology"),
-    ],
-)
-def test_voc_broken(xml: str, message: str) -> None:
-    with pytest.raises(FrameError, match=message):
-        Boxes.from_voc(xml)
-
-
-def test_voc_refuses_entities_in_any_encoding() -> None:
-    bomb = '<?xml version="1.0" encoding="utf-16"?><!DOCTYPE a [<!ENTITY b "c">]><annotation>&b;</annotation>'
-    with pytest.raises(FrameError, match="must not have a document type"):
-        Boxes.from_voc(bomb.encode("utf-16"))
-
-
 @given(boxes_of(NAMES, scored=True))
 def test_maite_round_trip(boxes: Boxes) -> None:
     target = boxes.to_maite(NAMES)
@@ -481,58 +361,6 @@ def test_maite_refuses_what_is_no_array_of_numbers() -> None:
     target = SimpleNamespace(boxes=[[0, 0, 1], [0, 0, 1, 1]], labels=[0], scores=[0.5])
     with pytest.raises(FrameError, match="must be an array of numbers: "):
         Boxes.from_maite(target, ["car"])
-
-
-@pytest.mark.parametrize(
-    ("share", "truncated", "occluded"),
-    [(0.0, "0", "0"), (0.05, "0", "0"), (0.15, "0", "1"), (0.16, "1", "1")],
-)
-def test_voc_flags_begin_above_their_limits(share: float, truncated: str, occluded: str) -> None:
-    xml = Boxes([[0, 0, 1, 1]], ["car"], occlusion=[share], truncation=[share]).to_voc("a.png", 10, 10)
-    assert f"<truncated>{truncated}</truncated>" in xml
-    assert f"<occluded>{occluded}</occluded>" in xml
-
-
-def test_a_whole_voc_file() -> None:
-    boxes = Boxes(
-        [[0, 1.5, 3, 4]],
-        ["van"],
-        attributes=[{"pose": "Left", "difficult": "1", "color": "<red>"}],
-        occlusion=[0.5],
-        truncation=[0.1],
-    )
-    assert (
-        boxes.to_voc("a&b.png", 10, 20, class_names={"transporter": "van"})
-        == """\
-<annotation>
-  <filename>a&amp;b.png</filename>
-  <size>
-    <width>10</width>
-    <height>20</height>
-    <depth>3</depth>
-  </size>
-  <object>
-    <name>transporter</name>
-    <pose>Left</pose>
-    <truncated>0</truncated>
-    <occluded>1</occluded>
-    <difficult>1</difficult>
-    <bndbox>
-      <xmin>1</xmin>
-      <ymin>2.5</ymin>
-      <xmax>3</xmax>
-      <ymax>4</ymax>
-    </bndbox>
-    <attributes>
-      <attribute>
-        <name>color</name>
-        <value>&lt;red&gt;</value>
-      </attribute>
-    </attributes>
-  </object>
-</annotation>
-"""
-    )
 
 
 def test_a_whole_coco_annotation() -> None:

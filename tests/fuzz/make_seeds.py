@@ -281,18 +281,6 @@ def _safetensors() -> Seeds:
     yield "linear.safetensors", save(_weights())
 
 
-def _coverage() -> Seeds:
-    from roadworthy.coverage.activations import Layer
-    from roadworthy.coverage.measuring import CoverageMeasurement, Covered
-
-    with TemporaryDirectory() as name:
-        layers = (Layer("conv", "conv", 6),)
-        seen = np.array([True, False, True, False, False, True])
-        covered = Covered("neuron", layers, seen, True, "threshold 0.2")
-        CoverageMeasurement("dave2", "deepxplore", 3, {"neuron": covered}).save(Path(name, "state.npz"))
-        yield "one.npz", Path(name, "state.npz").read_bytes()
-
-
 def _translation() -> bytes:
     """Return the smallest network of an engine: it makes every image darker."""
     shape: list[str | int | None] = ["n", 3, "h", "w"]
@@ -496,7 +484,6 @@ SEEDS: dict[str, Callable[[], Seeds]] = {
     "torch-weights": _pickled,
     "vgg19": _vgg19,
     "safetensors": _safetensors,
-    "coverage-state": _coverage,
     "engine-network": _engine_network,
     "engine-card": _engine_card,
     "engine-checkpoint": _engine_checkpoint,

@@ -207,7 +207,7 @@ def mutated_yaml(data: bytes, random: Random, others: Sequence[bytes]) -> bytes:
     try:
         document = _other_document(yaml.load(data, yaml.CSafeLoader), random)
         return yaml.dump(document, Dumper=yaml.CSafeDumper, sort_keys=False).encode()[:LARGEST]
-    except (yaml.YAMLError, ValueError, RecursionError):
+    except (yaml.YAMLError, ValueError, AttributeError, LookupError, RecursionError):  # as for !!bool x
         return mutated_text(data, random, others)
 
 

@@ -108,11 +108,11 @@ def test_depth_alone_is_estimated(dash: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_manifest_has_the_things_that_were_cut_out(dash: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     things = Gallery(list(Gallery.shipped())[:3])
-    monkeypatch.setattr(compositing, "own_things", lambda _: OwnThings(things, {}, {}))
+    monkeypatch.setattr(compositing, "own_things", lambda _: OwnThings(things, {}, {}, {}))
     used = engines_of(plan_suite(suite(dash, {"P": PERSON, "R": RAIN})))
     assert [name for name in used if "things" in name] == ["things of dash"]
     assert used["things of dash"] == digest_of_things(things)
-    monkeypatch.setattr(compositing, "own_things", lambda _: OwnThings(Gallery([]), {}, {}))
+    monkeypatch.setattr(compositing, "own_things", lambda _: OwnThings(Gallery([]), {}, {}, {}))
     assert not any("things" in name for name in engines_of(plan_suite(suite(dash, {"P": PERSON}))))
 
 

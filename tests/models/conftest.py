@@ -14,7 +14,8 @@ import pytest
 import torch
 
 from roadworthy.frames import Frame, Signals, SignalUnits
-from roadworthy.models import DetectionOutput, ImageInput, ModelSpec, RegressionOutput
+from roadworthy.models import ImageInput, ModelSpec, RegressionOutput
+from roadworthy.models.detection import DetectionOutput
 
 WIDTH, HEIGHT = 40, 24
 

@@ -27,11 +27,11 @@ from roadworthy.models import (
     callable_model,
     load_model,
     onnx_model,
-    opencv_model,
     torch_model,
-    torchscript_model,
 )
-from roadworthy.runs.batches import ask
+from roadworthy.models.opencv import opencv_model
+from roadworthy.models.torch_module import torchscript_model
+from roadworthy.runs.batches import Reply, ask
 from roadworthy.runs.store.digests import digest_of_model
 
 STEERING = ModelSpec(RegressionOutput(("steering",)))
@@ -366,10 +366,11 @@ class TestCallable:
         frames = [Frame(f"f{n}", np.full((4, 6, 3), n, np.uint8)) for n in range(4)]
         model = callable_model(lambda images: np.log(images.mean((1, 2, 3)) * 255 - 2), spec=STEERING)
         with np.errstate(all="ignore"):
-            answers = ask(model, frames, batch_size=4)
+            answers = ask(model, frames, 4)
         assert [type(one) for one in answers[:3]] == [SystemUnderTestError] * 3
         assert "frame 'f1' must be finite, got nan" in str(answers[1])
-        assert isinstance(answers[3], Signals)
+        assert isinstance(answers[3], Reply)
+        assert isinstance(answers[3].prediction, Signals)
 
     def test_predictions_are_checked(self, frame: Frame) -> None:
         with pytest.raises(

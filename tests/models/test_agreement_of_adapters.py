@@ -14,18 +14,11 @@ import pytest
 import torch
 
 from roadworthy.frames import Boxes, Frame, Signals
-from roadworthy.models import (
-    ModelSpec,
-    SystemUnderTest,
-    callable_model,
-    http_model,
-    load_model,
-    onnx_model,
-    opencv_model,
-    recorded_model,
-    torch_model,
-    torchscript_model,
-)
+from roadworthy.models import ModelSpec, SystemUnderTest, callable_model, load_model, onnx_model, torch_model
+from roadworthy.models.http import http_model
+from roadworthy.models.opencv import opencv_model
+from roadworthy.models.recorded import recorded_model
+from roadworthy.models.torch_module import torchscript_model
 
 Make = Callable[[str, str], Any]
 

@@ -7,21 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from roadworthy.class_lists import unknown_classes
+from roadworthy.class_lists import class_list, unknown_classes
 from roadworthy.errors import UnknownNameError
 from roadworthy.frames import Frame
-from roadworthy.models import (
-    DetectionOutput,
-    ImageInput,
-    ModelSpec,
-    SegmentationOutput,
-    callable_model,
-    class_list,
-    class_lists,
-)
+from roadworthy.models import ImageInput, ModelSpec, callable_model, class_lists
 from roadworthy.models.description import described
+from roadworthy.models.detection import DetectionOutput
 from roadworthy.models.images import View
-from roadworthy.models.outputs import Output
+from roadworthy.models.outputs import Output, SegmentationOutput
 from roadworthy.ontology import ontology
 
 SIZES = {

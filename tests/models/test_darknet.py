@@ -10,7 +10,8 @@ import pytest
 
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame
-from roadworthy.models import DetectionOutput, ImageInput, ModelSpec, Network, RegressionOutput, load_model
+from roadworthy.models import ImageInput, ModelSpec, Network, RegressionOutput, load_model
+from roadworthy.models.detection import DetectionOutput
 
 STEERING = ModelSpec(RegressionOutput(("steering",)))
 BLACK = Frame("black", np.zeros((64, 64, 3), np.uint8))

@@ -14,7 +14,8 @@ import pytest
 
 from roadworthy.errors import InputError, SystemUnderTestError
 from roadworthy.frames import Frame, Signals
-from roadworthy.models import ImageInput, ModelSpec, RegressionOutput, http_model, load_model
+from roadworthy.models import ImageInput, ModelSpec, RegressionOutput, load_model
+from roadworthy.models.http import http_model
 
 Serve = Callable[[Callable[[bytes, Any], Any]], str]
 STEERING = ModelSpec(RegressionOutput(("steering",)))

@@ -11,16 +11,9 @@ import yaml
 
 from roadworthy.errors import InputError, UnknownNameError
 from roadworthy.frames import Frame, Signals
-from roadworthy.models import (
-    DetectionOutput,
-    ImageInput,
-    ModelSpec,
-    Network,
-    RegressionOutput,
-    SystemUnderTest,
-    load_model,
-)
+from roadworthy.models import ImageInput, ModelSpec, Network, RegressionOutput, SystemUnderTest, load_model
 from roadworthy.models.description import described, draft_description
+from roadworthy.models.detection import DetectionOutput
 from roadworthy.models.network import Tensor
 from roadworthy.registry import Registry
 

@@ -13,7 +13,8 @@ import pytest
 from roadworthy.cases import ClassScores, InverseDepth
 from roadworthy.errors import InputError, SystemUnderTestError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
-from roadworthy.models import DetectionOutput, ModelSpec, RegressionOutput
+from roadworthy.models import ModelSpec, RegressionOutput
+from roadworthy.models.detection import DetectionOutput
 from roadworthy.models.recorded import Recorded, Truth, recorded_model
 from roadworthy.models.scorers import BoxScorer, ClassScorer, Measure, compare, confusion
 

@@ -10,14 +10,10 @@ from hypothesis import strategies as st
 
 from roadworthy.errors import InputError, SystemUnderTestError
 from roadworthy.frames import Boxes, Frame, Signals, SignalUnits
-from roadworthy.models import (
-    ClassificationOutput,
-    DetectionOutput,
-    ImageInput,
-    RegressionOutput,
-    SegmentationOutput,
-    View,
-)
+from roadworthy.models import ImageInput, RegressionOutput
+from roadworthy.models.detection import DetectionOutput
+from roadworthy.models.images import View
+from roadworthy.models.outputs import ClassificationOutput, SegmentationOutput
 
 NAN = float("nan")
 

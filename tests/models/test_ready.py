@@ -15,9 +15,10 @@ from onnx import TensorProto, helper, numpy_helper, save
 from PIL import Image
 
 from roadworthy.cases import ClassScores, InverseDepth
+from roadworthy.class_lists import class_list
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame, LabelMap
-from roadworthy.models import Network, callable_model, class_list, load_model, torch_model
+from roadworthy.models import Network, callable_model, load_model, torch_model
 from roadworthy.models.description import described
 from roadworthy.models.network import UndescribedError
 

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from roadworthy.frames import Boxes, Frame
-from roadworthy.models import DetectionOutput, ModelSpec, callable_model
+from roadworthy.models import ModelSpec, callable_model
+from roadworthy.models.detection import DetectionOutput
 from roadworthy.models.scorers import BoxScorer, with_all_boxes
 
 

@@ -20,10 +20,10 @@ from roadworthy.models import Network, load_model
 from roadworthy.models import networks as public
 from roadworthy.models import prompted as prompted_networks
 from roadworthy.models.network import Tensor
+from roadworthy.models.onnx import TfliteRuntime
 from roadworthy.models.prompted import BoxSegmenter, Inpainter
 from roadworthy.models.protocols import Driver
 from roadworthy.models.ready import _detected, _prepared
-from roadworthy.models.tflite import TfliteRuntime
 
 FRAME = Frame("a", np.random.default_rng(3).integers(0, 256, (32, 64, 3), np.uint8))
 

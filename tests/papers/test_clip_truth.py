@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from roadworthy.papers.clip_truth import CLIP_RULES, clip_matrix
-from roadworthy.papers.truth_matrix import CAREFUL
+from roadworthy.papers.truth_matrix import CAREFUL, CLIP_RULES, clip_matrix
 
 
 def test_every_fault_is_caught_by_its_rules_alone_and_the_careful_driver_by_none() -> None:

@@ -12,7 +12,7 @@ from roadworthy.errors import InputError
 from roadworthy.frames import Frame, SignalUnits
 from roadworthy.models import Network, load_model
 from roadworthy.papers.deeptest import ask_models, study_deviation
-from roadworthy.papers.deeptest.asking import add_images
+from roadworthy.papers.deeptest.deviation import add_images
 
 Sets = tuple[ParameterSet, ParameterSet]
 

@@ -14,7 +14,7 @@ import pytest
 from tests.coverage.search.searching import Drive, searched
 from tests.papers.test_ranking import outcome
 
-from roadworthy.coverage import Counting
+from roadworthy.coverage.activations import Counting
 from roadworthy.coverage.oracle import BrokenRelation, ModelAnswers
 from roadworthy.coverage.parameter_sets import ParameterChoice, ParameterSet
 from roadworthy.coverage.search.settings import SearchSettings
@@ -23,7 +23,6 @@ from roadworthy.frames import Frame, Signals
 from roadworthy.papers import reliability
 from roadworthy.papers.deeptest import ask_models, comparison, faults, study_deviation, study_directions
 from roadworthy.papers.deeptest.activity import Activity, HowCounted, observe_changes, steering_of
-from roadworthy.papers.deeptest.checking import Check, count_false_alarms
 from roadworthy.papers.deeptest.comparison import Reached, add_every_change
 from roadworthy.papers.deeptest.deviation import DeviationFinding, count_by_model, count_by_threshold
 from roadworthy.papers.deeptest.directions import DirectionRow
@@ -359,24 +358,6 @@ def test_an_error_exactly_at_the_bound_is_no_violation() -> None:
     ]  # fmt: skip
     (row,) = [one for one in found.rows if one.changes == "fog"]
     assert (row.violations, row.inherited, row.findings, row.mse, row.mse_originals) == (2, 1, 2, 16.0, 9.0)
-
-
-def test_what_was_checked_as_json_and_in_print() -> None:
-    checks = [Check("m-1", "m", "rain", "false alarm"), Check("m-2", "m", "rain", "true fault")]
-    found = count_false_alarms(
-        [*checks, Check("m-3", "m", "blur", "unsure"), Check("m-4", "m", "blur", None)]
-    )
-    simple, rain, every = (row.as_dict() for row in found.rows)
-    assert (simple["changes"], rain["changes"], every["changes"]) == ("simple", "rain", "all")
-    assert (simple["rate"], simple["interval"], simple["at_most"]) == (None, None, 1.0)
-    assert (rain["rate"], tuple(rain["interval"])) == (0.5, approx((0.0126, 0.9874), abs=1e-4))
-    assert rain["at_most"] == pytest.approx(0.9747, abs=1e-4)
-    assert {name: every[name] for name in ("true_faults", "false_alarms", "unsure", "not_checked")} == {
-        "true_faults": 1, "false_alarms": 1, "unsure": 1, "not_checked": 1,
-    }  # fmt: skip
-    assert str(found) == str(found.table())
-    with pytest.raises(InputError, match="no finding was judged"):
-        count_false_alarms([Check("m-1", "m", "rain", None)])
 
 
 def test_answers_without_steering_are_the_models_fault() -> None:

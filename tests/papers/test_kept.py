@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.kept import as_kept, defaults_of, described, drawn_as_kept
-from tests.papers.test_checking import finding
 from tests.papers.test_directions import LEFT, RIGHT
 from tests.papers.test_faults import world
 from tests.papers.test_figures import activity
@@ -28,7 +27,6 @@ from roadworthy.frames import Frame, Signals, SignalUnits
 from roadworthy.images import read_image
 from roadworthy.models import Network
 from roadworthy.papers.deeptest import study_change, study_deviation, study_directions, study_transformations
-from roadworthy.papers.deeptest.checking import checks_csv, choose_findings
 from roadworthy.papers.deeptest.comparison import GuidedStudy, Reached
 from roadworthy.papers.deeptest.deviation import DeviationFinding, count_by_model, count_by_threshold
 from roadworthy.papers.deeptest.faults import FaultStudy, correlate
@@ -36,6 +34,7 @@ from roadworthy.papers.deeptest.figures import (
     CheckPair,
     check_pairs,
     check_sheet,
+    choose_findings,
     draw_change,
     draw_deviation,
     draw_directions,
@@ -60,11 +59,26 @@ from roadworthy.papers.reliability_figures import (
 )
 from roadworthy.papers.truth_matrix import CAREFUL, TruthMatrix, TruthRow, TruthRule
 from roadworthy.reliability.human import estimate_threshold
-from roadworthy.reliability.human.answers import bins_of
-from roadworthy.reliability.human.reading import HumanData
+from roadworthy.reliability.human.answers import HumanData, bins_of
 from roadworthy.result_tables import ResultTable
 
 KEPT = Path(__file__).with_name("kept")
+
+
+def finding(model: str, number: int, transformation: str = "blur") -> DeviationFinding:
+    worst = BrokenRelation(f"drive/{number}", transformation, ("gaussian", 3), error=0.5, margin=-0.1)
+    return DeviationFinding(f"{model}-{number:03d}", model, worst, 4, 0.25, 0.3, 0.75, inherited=number == 1)
+
+
+def test_findings_are_drawn_at_random_from_each_model() -> None:
+    findings = [finding(model, number) for model in ("a", "b") for number in range(50)]
+    chosen = choose_findings(findings, 10, seed=1)
+    assert [sum(one.model == name for one in chosen) for name in ("a", "b")] == [10, 10]
+    assert chosen == [one for one in findings if one in chosen], "in order"
+    assert chosen == choose_findings(findings, 10, seed=1)
+    assert chosen != choose_findings(findings, 10, seed=2)
+    assert choose_findings(findings, 100) == findings
+    assert choose_findings([], 3) == []
 
 
 def text_of(*parts: object) -> str:
@@ -130,8 +144,6 @@ def test_deeptests_studies_are_told_as_kept(colours: Network[Any], colour: Calla
     for study in deviations:
         parts += [str(study), rounded(study.as_dict()), described(draw_deviation(study))]
     parts += [count_by_threshold(answers, reference="rmse"), count_by_model(answers, lam=1, epsilon=0.5)]
-    chosen = choose_findings(deviations[0].findings, 2, seed=3)
-    parts += [checks_csv(chosen, "rad"), checks_csv([finding("m", 1, "'=1"), finding("m", 2)], "deg")]
     as_kept(KEPT / "deeptest.txt", text_of(*parts))
 
 
@@ -155,7 +167,7 @@ def test_findings_to_check_are_drawn_as_kept() -> None:
         CheckPair(finding("m", number), before, after, (Signals(steering=1.0), Signals(steering=-20.0)))
         for number in range(3)
     ]
-    sheets = {"one": check_sheet(pairs[:1], title="m", note="judge"), "three": check_sheet(pairs)}
+    sheets = {"one": check_sheet(pairs[:1], title="m"), "three": check_sheet(pairs)}
     drawn_as_kept(KEPT / "checks.json", sheets)
 
 
@@ -228,13 +240,12 @@ def test_a_sheet_for_each_model_and_one_table_are_written(tmp_path: Path) -> Non
         ModelAnswers(name, [0.0], [0.0], {("fog", 1): [0.0]}, unit="rad") for name in ("m", "n", "o/p")
     ]
     study: Any = SimpleNamespace(answers=answers, findings=findings)
-    assert write_checks(tmp_path / "none", study, findings, []) == []
+    assert write_checks(tmp_path / "none", study, []) == []
     assert not (tmp_path / "none").exists()
-    written = write_checks(tmp_path / "out", study, findings, pairs)
-    assert written == ["checks.csv", "checks-m.png", "checks-n.png"]
+    written = write_checks(tmp_path / "out", study, pairs)
+    assert written == ["checks-m.png", "checks-n.png"]
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(written)
-    assert (tmp_path / "out/checks.csv").read_text("utf-8") == checks_csv(findings, "rad")
-    sheets = {name: read_image(tmp_path / "out" / name) for name in written[1:]}
+    sheets = {name: read_image(tmp_path / "out" / name) for name in written}
     drawn_as_kept(KEPT / "written.json", sheets)
 
 

@@ -13,28 +13,28 @@ from roadworthy.errors import InputError, RoadworthyError, RuleError
 from roadworthy.pytest_plugin import (
     _MARKER,
     bench,
+    collecting,
     expected,
     pytest_addoption,
     pytest_collect_file,
     pytest_collection_modifyitems,
     pytest_configure,
     pytest_report_header,
-    trying,
 )
-from roadworthy.pytest_plugin.bench import Bench
-from roadworthy.pytest_plugin.collecting import RequirementItem, _shown
-from roadworthy.pytest_plugin.expected import RequirementViolated
-from roadworthy.pytest_plugin.settings import PluginSettings
-from roadworthy.pytest_plugin.telling import _facts, worst_picture
-from roadworthy.pytest_plugin.trying import (
+from roadworthy.pytest_plugin.bench import Bench, PluginSettings
+from roadworthy.pytest_plugin.collecting import (
     PlannedTest,
+    RequirementItem,
     RuleTest,
     SpecificationTest,
     SuiteTest,
     Tried,
     Unsuitable,
+    _shown,
     try_requirement,
 )
+from roadworthy.pytest_plugin.expected import RequirementViolated
+from roadworthy.pytest_plugin.telling import _facts, worst_picture
 from roadworthy.runs.suites.kinds.bbsl import BbslForm
 from roadworthy.runs.suites.kinds.rules import RuleForm
 
@@ -361,9 +361,15 @@ def test_how_a_test_ends(
         assert test is item.planned
         if status == "unsuitable":
             raise Unsuitable("it answers with boxes")
-        return SimpleNamespace(status=status, summary="the summary", folder=folder, told=lambda: "the text")
+        outcome = SimpleNamespace(status=status, summary="the summary")
+        return SimpleNamespace(outcome=outcome, folder=folder, requirement="R1", model="m")
+
+    def text_of(*what: Any) -> str:
+        assert what[:2] == ("R1", "m")
+        return "the text"
 
     monkeypatch.setattr(collecting, "try_requirement", tried)
+    monkeypatch.setattr(collecting, "failure_text", text_of)
     if ending is None:
         item.runtest()
     else:
@@ -437,11 +443,11 @@ def test_a_model_of_another_kind_is_named_or_left_to_another() -> None:
     kind: Any = SimpleNamespace(unfit=lambda part, facts: unfit.get(facts, ""))
     made: Any = SimpleNamespace(facts=str, settings=SimpleNamespace(models=("m", "other")))
     with pytest.raises(InputError, match=r"^a.rules: R1 fits none of the models given: it is a detector$"):
-        trying._check_fit(planned(), kind, None, made)  # type: ignore[arg-type]
+        collecting._check_fit(planned(), kind, None, made)  # type: ignore[arg-type]
     made.settings.models = ("m", "driver")
     with pytest.raises(Unsuitable, match=r"^it is a detector$"):
-        trying._check_fit(planned(), kind, None, made)  # type: ignore[arg-type]
-    trying._check_fit(planned(model="driver"), kind, None, made)  # type: ignore[arg-type]
+        collecting._check_fit(planned(), kind, None, made)  # type: ignore[arg-type]
+    collecting._check_fit(planned(model="driver"), kind, None, made)  # type: ignore[arg-type]
 
 
 def test_what_came_of_a_test(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -461,7 +467,7 @@ def test_what_came_of_a_test(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     test: Any = SimpleNamespace(plan=lambda _: "the plan")
     found = try_requirement(test, made, tmp_path)
     assert found == Tried(requirement, "m", outcome, tmp_path)
-    assert (found.status, found.summary) == ("violated", "1 of 1 failed")
+    assert (str(found.outcome.status), found.outcome.summary) == ("violated", "1 of 1 failed")
     assert asked == [("the plan", tmp_path, {"executor": "executor"})]
     known["exit_code"] = lambda: 2
     with pytest.raises(InputError, match="1 of 1 failed"):

@@ -19,9 +19,9 @@ from roadworthy.cases import Outcome, OutcomeStatus, Requirement, Status
 from roadworthy.errors import RuleError
 from roadworthy.images import read_image
 from roadworthy.pytest_plugin import _looks_like_a_suite
+from roadworthy.pytest_plugin.collecting import rule_error_in_file
 from roadworthy.pytest_plugin.expected import Expected, read_expected
 from roadworthy.pytest_plugin.telling import _needed, _tiles, failure_text
-from roadworthy.pytest_plugin.trying import rule_error_in_file
 from roadworthy.rules import read_rules
 from roadworthy.runs.store import StoredRun
 
@@ -114,7 +114,7 @@ def test_a_rule_that_holds_passes_and_one_that_does_not_fails(project: pytest.Py
     assert "worst case: town-" in text
     assert "change.1: add(element=pedestrian)" in text
     assert "Traceback" not in text
-    assert "trying.py" not in text
+    assert "collecting.py" not in text
     picture = re.search(r"picture: (.+)", text)
     assert picture is not None
     assert Path(picture[1]).is_file()

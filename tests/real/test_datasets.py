@@ -10,16 +10,12 @@ import cv2
 import numpy as np
 import pytest
 
-from roadworthy.datasets import (
-    A2D2Dataset,
-    CamVidDataset,
-    FolderDataset,
-    KittiDataset,
-    UdacityCh2Dataset,
-    UdacitySimDataset,
-    load,
-)
+from roadworthy.datasets import KittiDataset, UdacityCh2Dataset, load
 from roadworthy.datasets._base import known_classes
+from roadworthy.datasets.a2d2 import A2D2Dataset
+from roadworthy.datasets.camvid import CamVidDataset
+from roadworthy.datasets.folder import FolderDataset
+from roadworthy.datasets.udacity import UdacitySimDataset
 from roadworthy.errors import FrameError
 from roadworthy.images import read_image
 

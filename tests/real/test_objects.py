@@ -67,14 +67,19 @@ def check(found: Counter[str], tries: int, least: float) -> None:
 
 def test_some_frames_of_camvid(real_data: Path) -> None:
     data = load(f"camvid:{real_data / 'camvid'}")
-    check(*placed((data[number] for number in range(5, 367, 9)), make_transform("add")), least=0.35)
+    frames = [data[number] for number in range(5, 367, 9)]
+    check(*placed(frames, make_transform("add", realism="any")), least=0.75)
+    # Alone, without the people of its data, a frame gets solid models, and few fit.
+    check(*placed(frames, make_transform("add")), least=0.0)
 
 
 def test_the_frames_of_a2d2(real_data: Path) -> None:
     """The public prototype yields 4 of 7 such frames; ours leaves out people whom nobody would believe."""
-    check(*placed(load(f"a2d2:{real_data / 'a2d2'}"), make_transform("add"), range(3)), least=0.35)
     small = load(f"a2d2:{real_data / 'a2d2'}", prepare="paper")
-    check(*placed(small, make_transform("add"), range(5)), least=0.2)
+    for realism, least, least_small in (("any", 4 / 7, 4 / 7), ("believable", 0.0, 0.0)):
+        add = make_transform("add", realism=realism)
+        check(*placed(load(f"a2d2:{real_data / 'a2d2'}"), add, range(3)), least=least)
+        check(*placed(small, add, range(5)), least=least_small)
 
 
 def test_people_of_camvid_are_cut_out_and_put_back(real_data: Path, tmp_path: Path) -> None:
@@ -152,8 +157,8 @@ def test_all_frames_of_camvid(real_data: Path, tmp_path: Path, gallery: str) -> 
     if gallery == "harvested":
         harvest(data, ["pedestrian"]).gallery().save(tmp_path)
         options["gallery"] = str(tmp_path)
-    # Solid models are as dark as real people, and stand out from fewer backgrounds.
-    check(*placed(data, make_transform("add", **options)), least=0.5 if options else 0.3)
+    # Few solid models fit.
+    check(*placed(data, make_transform("add", **options)), least=0.42 if options else 0.0)
 
 
 @pytest.mark.slow

@@ -18,7 +18,8 @@ import torch
 from roadworthy.cases import ClassScores
 from roadworthy.datasets import load
 from roadworthy.frames import Boxes, Frame
-from roadworthy.models import ClassificationOutput, Network, load_model
+from roadworthy.models import Network, load_model
+from roadworthy.models.outputs import ClassificationOutput
 from roadworthy.models.scorers import answered_classes
 from roadworthy.training import evaluate
 

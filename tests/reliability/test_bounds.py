@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from roadworthy.errors import InputError
-from roadworthy.reliability import Accuracy, BoxPrecision, Pairs, bound_distance
+from roadworthy.reliability import Accuracy, Pairs, bound_distance
+from roadworthy.reliability.scenes import BoxPrecision
 from roadworthy.statistics import bonferroni, clusters_needed
 
 VERSIONS = 4

@@ -10,16 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roadworthy.errors import InputError
-from roadworthy.reliability import (
-    Accuracy,
-    Bootstrap,
-    BoxPrecision,
-    MeasureEstimate,
-    Pairs,
-    Reliability,
-    check,
-)
-from roadworthy.reliability.checking import z_value
+from roadworthy.reliability import Accuracy, Bootstrap, Pairs, Reliability, check
+from roadworthy.reliability.checking import MeasureEstimate, z_value
+from roadworthy.reliability.scenes import BoxPrecision
 
 
 def pairs_of(

@@ -16,8 +16,6 @@ from roadworthy.models import load_model
 from roadworthy.reliability import (
     Accuracy,
     Bootstrap,
-    BoxPrecision,
-    MapOverlap,
     Preservation,
     ReliabilityMethod,
     SignalWithin,
@@ -25,9 +23,11 @@ from roadworthy.reliability import (
     transformation_named,
     visual_change,
 )
-from roadworthy.reliability.sampling import changed_frames
+from roadworthy.reliability.scenes import BoxPrecision, MapOverlap
+from roadworthy.reliability.transformations import changed_frames
 from roadworthy.runs import RunResult, read_rows, run, run_several
 from roadworthy.seeding import rng_for
+from roadworthy.transforms.answers import overlays
 
 PASSED = OutcomeStatus.PASSED
 
@@ -370,3 +370,24 @@ def test_images_of_one_drive_count_as_one(pictures: Pictures) -> None:
 def test_what_cannot_decide_is_refused(settings: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         contrast(**settings)  # type: ignore[arg-type]
+
+
+class Detector:
+    """Sees a car until the image gets dim, and always guesses at a tree."""
+
+    name = "detector"
+
+    def predict(self, frames: Sequence[Frame]) -> list[Prediction]:
+        car, guess = [1.0, 2.0, 9.0, 12.0], [20.0, 20.0, 30.0, 31.0]
+        sure = Boxes([car, guess], ["car", "tree"], scores=[0.9, 0.1])
+        return [sure if frame.image.std() >= 40 else sure[1:] for frame in frames]
+
+
+def test_boxes_that_count_are_stored_to_be_drawn_over_both_images(pictures: Pictures, tmp_path: Path) -> None:
+    checked(contrast("prediction", BoxPrecision()), pictures, Detector(), out=tmp_path / "run")
+    lost = [row for row in read_rows(tmp_path / "run") if row["status"] == "violated"]
+    assert lost
+    for row in lost:
+        before, after = overlays(row, "measure.")
+        assert before["boxes"] == [[1, 2, 9, 12]]
+        assert after["boxes"] == []

@@ -16,20 +16,19 @@ from roadworthy.reliability import (
     PAPER_TRANSFORMATIONS,
     Accuracy,
     Bootstrap,
-    BoxPrecision,
-    MapOverlap,
     Pairs,
     Preservation,
     ReliabilityMethod,
     SignalWithin,
-    read_measure,
     transformation_named,
 )
 from roadworthy.reliability.checking import MeasureEstimate, Reliability, bound_distance
 from roadworthy.reliability.human import estimate_threshold, estimate_thresholds
+from roadworthy.reliability.measures import read_measure
 from roadworthy.reliability.method import _summary, measured_by
 from roadworthy.reliability.requirements import tried_together
-from roadworthy.reliability.sampling import _bracket, _nearest
+from roadworthy.reliability.scenes import BoxPrecision, MapOverlap
+from roadworthy.reliability.transformations import _bracket, _nearest
 
 FOG = Preservation("correctness", transformation_named("fog"), 0.8, Accuracy(), tolerance=0.1)
 
@@ -263,12 +262,12 @@ def test_a_requirement_in_words_and_as_parameters() -> None:
         "m/s is at least that on the original images."
     )
     assert replace(FOG, preserve="prediction").text == (
-        "Predictions are preserved: under fog with a visual change of at most t_p = 0.8, answers stay as "
-        "they were and by at most 0.1 less than under a change that is hardly one (accuracy)."
+        "Predictions are preserved: under fog with a visual change of at most t_p = 0.8, answers are at "
+        "most 0.1 less stable than under a barely visible change (accuracy)."
     )
     assert replace(paper, preserve="prediction").text == (
-        "Predictions are preserved: under fog with a visual change of at most t_p = 0.8, answers stay as "
-        "they were at least as much as under a change that is hardly one (speed within 1 m/s)."
+        "Predictions are preserved: under fog with a visual change of at most t_p = 0.8, answers are at "
+        "least as stable as under a barely visible change (speed within 1 m/s)."
     )
     asked = replace(
         FOG, versions=2, sampling="levels", requirements=5, source="somebody", only=("a#1",),

@@ -8,8 +8,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from roadworthy.bbsl import parse
-from roadworthy.bbsl.checking import CheckFinding, ProofStatus, Witness
+from roadworthy.bbsl.checking import CheckFinding, Witness
 from roadworthy.bbsl.checking.models import FunctionValue
+from roadworthy.bbsl.checking.results import ProofStatus
 from roadworthy.bbsl.comparing import compare
 from roadworthy.bbsl.coverage import SpecCoverage
 from roadworthy.bbsl.testing import TestRow

@@ -26,7 +26,7 @@ from roadworthy.driving.simulators import drive as closed_loop
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, Signals
 from roadworthy.models import callable_model
-from roadworthy.report import plots, result_files, specifications, world_tour
+from roadworthy.report import plots, result_files, specifications
 from roadworthy.report.bbsl import _around, _margin
 from roadworthy.report.comparison import _markdown
 from roadworthy.report.drive_tables import DriveReport
@@ -40,7 +40,6 @@ from roadworthy.report.sheets import transform_strip, variants
 from roadworthy.report.specifications import SpecificationCoverage, draw_cases, paper_suite, zones_of
 from roadworthy.runs.comparison import compare
 from roadworthy.transforms import kind_of
-from roadworthy.world import TIMES, WEATHERS
 
 AGAIN = "record the drive again with `driving drive --frames --out"
 
@@ -469,55 +468,6 @@ def test_long_texts_are_cut() -> None:
     assert clipped("x" * 301) == "x" * 299 + "…"
     assert clipped(" a\n b ", 3) == "a b"
     assert clipped("a" + " " * 100, 4) == "a…"
-
-
-def test_the_tour_has_a_row_for_each_weather(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    asked: list[Any] = []
-    places = [(weather, time) for time in TIMES for weather in reversed(WEATHERS)]
-
-    class Data:
-        def __init__(self, **given: Any) -> None:
-            asked.append(given)
-
-        def __len__(self) -> int:
-            return len(places)
-
-        def scene(self, index: int) -> Any:
-            weather, time = places[index]
-            return SimpleNamespace(conditions=SimpleNamespace(weather=weather, time=time))
-
-        def __getitem__(self, index: int) -> Any:
-            return places[index]
-
-    monkeypatch.setattr(world_tour, "WorldDataset", Data)
-    watched: list[str] = []
-
-    def watch(items: Any, what: str) -> Any:
-        watched.append(what)
-        return items
-
-    tour: Any = world_tour.WorldTour(watch)
-    assert tour.frames() == [(weather, time) for weather in WEATHERS for time in TIMES]
-    assert asked == [{"weather": "all", "time": "all", "count": len(places), "seed": 1, "jitter": 0}]
-    assert watched == ["Driving through the world"]
-    drawn: dict[str, Any] = {}
-    tour.__dict__["pairs"] = ["a pair"]
-    grey = np.zeros((2, 2, 3), np.uint8)
-
-    def sheet(name: str) -> Any:
-        return lambda *given, **others: drawn.update({name: (given, others)}) or grey
-
-    for name in ("frame_sheet", "pair_sheet", "ground_truth_sheet"):
-        monkeypatch.setattr(world_tour, name, sheet(name))
-    written = tour.write(tmp_path)
-    assert written == {
-        name: tmp_path / f"{name}.png" for name in ("world", "ground-truth", "counterfactuals")
-    }
-    assert all(path.is_file() for path in written.values())
-    words = {"title": "The built-in world", "note": "every weather at every time of day"}
-    assert drawn["frame_sheet"] == ((tour.frames(),), {"overlays": "boxes,signals", **words})
-    words = {"title": "Counterfactuals", "note": "the same scene with one thing changed"}
-    assert drawn["pair_sheet"] == ((["a pair"],), {"scale": 1.5, **words})
 
 
 def test_a_violation_of_what_was_accepted_stands_as_violated(tmp_path: Path) -> None:

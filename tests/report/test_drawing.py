@@ -7,8 +7,16 @@ from numpy.typing import NDArray
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 from roadworthy.ontology import ontology
-from roadworthy.report import draw_difference, draw_frame, drawing, parse_overlays
-from roadworthy.report.drawing import draw_legend, draw_text, fitted, round_rectangle, text_width
+from roadworthy.report import drawing, parse_overlays
+from roadworthy.report.drawing import (
+    draw_difference,
+    draw_frame,
+    draw_legend,
+    draw_text,
+    fitted,
+    round_rectangle,
+    text_width,
+)
 
 GREY = np.full((40, 80, 3), 120, np.uint8)
 

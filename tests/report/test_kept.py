@@ -13,8 +13,9 @@ from tests.report.test_bbsl import CAR, WITNESS
 from tests.report.test_driving import a_drive
 
 from roadworthy.bbsl import parse
-from roadworthy.bbsl.checking import CheckFinding, ProofStatus, Witness
+from roadworthy.bbsl.checking import CheckFinding, Witness
 from roadworthy.bbsl.checking.models import FunctionValue
+from roadworthy.bbsl.checking.results import ProofStatus
 from roadworthy.bbsl.comparing import compare
 from roadworthy.bbsl.coverage import SpecCoverage
 from roadworthy.bbsl.testing import TestRow
@@ -38,15 +39,7 @@ from roadworthy.report.drawing import (
 )
 from roadworthy.report.driving import _captioned, drive_figure
 from roadworthy.report.html.charts import Chart, rate_bar
-from roadworthy.report.plots import (
-    Held,
-    ShownFinding,
-    draw_growth,
-    finding_sheet,
-    growth_figure,
-    held_figure,
-    tolerated_sheet,
-)
+from roadworthy.report.plots import Held, ShownFinding, draw_growth, finding_sheet, growth_figure, held_figure
 from roadworthy.report.sheets import (
     Pair,
     Tile,
@@ -208,9 +201,6 @@ def test_sheets_are_drawn_as_kept() -> None:
                 ],
                 title="f",
                 note="n",
-            ),
-            "tolerated": tolerated_sheet(
-                scene("c", (64, 96), boxes=None), ["contrast", "brightness"], places=[0.5, 1.0], seed=4
             ),
         },
     )

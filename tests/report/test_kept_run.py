@@ -15,7 +15,8 @@ from tests.report.runs_for_reports import add, requirement_of
 from roadworthy._version import __version__
 from roadworthy.cases import Acceptance, Severity
 from roadworthy.report.comparison import as_document, write_comparison
-from roadworthy.report.html import ReportLimits, write_report
+from roadworthy.report.html import write_report
+from roadworthy.report.html.page import ReportLimits
 from roadworthy.report.result_files import write_junit, write_results, write_summary
 from roadworthy.runs.comparison import compare
 from roadworthy.runs.store import StoredRun

@@ -80,9 +80,14 @@ def test_orders_are_duties(sentence: str) -> None:
     [
         ("Slow down in fog (see Rule 235).", "Slow down in fog.", "what stands in brackets is left out"),
         (
-            "You must slow down if a cyclist is riding on the road ahead, because cyclists may swerve.",
+            "You must slow down if a cyclist is riding on the road ahead, since cyclists may swerve.",
             "You must slow down if a cyclist is riding on the road ahead.",
             "the reason is left out",
+        ),
+        (
+            "Slow down if it rains, because roads are slippery.",
+            "Slow down if it rains, because roads are slippery.",
+            "'because roads are slippery' is not tested.",
         ),
         (
             "Never exceed 30 km/h when it snows, e.g. in January.",

@@ -131,6 +131,8 @@ def test_signs_stand_where_one_drives_unless_a_side_is_said() -> None:
     said = dataclasses.replace(sign, reference_properties={"position": "right"})
     assert operation_of(said, "left") == AddOperation("traffic sign", "on", "roadside", "right")
     assert plan_for(rule((sign, SLOWER)), traffic="left").scenarios[0].steps[0].settings["side"] == "left"
+    (night,) = plan_for(rule((NIGHT, SLOWER)), traffic="left", realism="any").scenarios[0].steps
+    assert (night.settings["traffic"], night.settings["realism"]) == ("left", "any")
 
 
 def test_a_thing_beyond_a_hundred_metres_is_too_far_away_to_be_seen(frames: list[Frame]) -> None:

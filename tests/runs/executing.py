@@ -19,8 +19,20 @@ from typing import Any
 import cv2
 import numpy as np
 
-from roadworthy.cases import Answers, AwaitVerdicts, BaseMethod, Case, Dataset, Predict, Requirement, Verdict
+from roadworthy.cases import (
+    Answers,
+    AwaitVerdicts,
+    BaseMethod,
+    Case,
+    Dataset,
+    FrameSource,
+    FramewiseMethod,
+    Predict,
+    Requirement,
+    Verdict,
+)
 from roadworthy.frames import Frame, Signals
+from roadworthy.seeding import rng_for
 
 REQUIREMENT = Requirement("R1", "It is bright enough", "bright")
 
@@ -47,6 +59,18 @@ class Frames:
 
     def __iter__(self) -> Iterator[Frame]:
         return (self[index] for index in range(self.length))
+
+
+class NamedFrames(Frames):
+    """Frames that have ids before they are read, in drives of ten."""
+
+    @property
+    def ids(self) -> list[str]:
+        return [f"f{number}" for number in range(self.length)]
+
+    @property
+    def clusters(self) -> list[str]:
+        return [f"drive {number // 10}" for number in range(self.length)]
 
 
 @dataclass(frozen=True)
@@ -78,6 +102,21 @@ class Bright(BaseMethod):
     def judge(self, case: Case, answers: Answers) -> Verdict:
         (speed,) = answers.predicted().signal("speed")
         return Verdict.from_margin(case, speed - 127.0, measures={"speed": speed})
+
+
+class Framewise(FramewiseMethod):
+    """One case for each frame, or two, which workers can make."""
+
+    name = "bright"
+    judge = Bright.judge
+
+    def frame_cases(
+        self, requirement: Requirement, id: str, original: FrameSource, key: int
+    ) -> Iterator[Case]:
+        rng = rng_for(key, id)
+        for number in range(int(rng.integers(1, 3))):
+            draw = {"draw": float(rng.random())}
+            yield Case(f"{id}#{number}", requirement.id, (Predict((original,)),), draw)
 
 
 class Meter:

@@ -11,7 +11,7 @@ import pytest
 
 from roadworthy.cases import BaseMethod, Requirement
 from roadworthy.errors import InputError
-from roadworthy.runs.changed_images import _images_of, _original, _place
+from roadworthy.runs.changed_images import _original, _place
 from roadworthy.runs.checkpoints import Checkpoint, Checkpoints, check_beginning, read_checkpoint
 
 SEARCH = Requirement("R1", "It is bright", "search")
@@ -161,14 +161,3 @@ def test_the_frame_that_was_changed_is_known_by_the_row() -> None:
     assert _original({"case": "c~rain", "param.frame": None}) == "c"
     assert _original({"case": "c", "param.frame": "f~x~y", "param.original": "o"}) == "f"
     assert _original({"case": "c", "param.seed": 7, "param.seed_frame": "s"}) == "s", "a number is no frame"
-
-
-def test_images_may_lie_a_few_folders_above(tmp_path: Path) -> None:
-    run = tmp_path / "a/b/c"
-    run.mkdir(parents=True)
-    assert _images_of(run) == run / "images"
-    (tmp_path / "images").mkdir()
-    assert _images_of(run) == tmp_path / "images"
-    assert _images_of(run / "d") == run / "d/images", "not farther than that"
-    (run / "images").mkdir()
-    assert _images_of(run) == run / "images"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from multiprocessing.connection import Listener
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +17,20 @@ from numpy.typing import NDArray
 from tests.runs.executing import REQUIREMENT, Bright, Frames, digests
 
 from roadworthy.cases import Status
-from roadworthy.errors import InputError
+from roadworthy.errors import DeviceError, InputError
 from roadworthy.frames import Frame
 from roadworthy.models import Network, load_model
 from roadworthy.models.description import described
 from roadworthy.models.network import Tensor, device_of
 from roadworthy.runs import run
 from roadworthy.runs.executors import executor_for
+from roadworthy.runs.executors.device import _connected
 from roadworthy.runs.store import read_manifest, read_verdicts
 from roadworthy.runs.suites import run_suite, suite_of
 
 COUNT = 24
 LAST: list[Any] = []
+BROKEN: list[bool] = []
 
 
 @dataclass(frozen=True)
@@ -45,15 +49,31 @@ class Pretended:
     def files(self) -> tuple[Path, ...]:
         return (self.folder / "weights",)
 
+    @property
+    def is_gone(self) -> bool:
+        return self.fault == "goes" and (self.folder / "gone").exists()
+
+    @property
+    def opened(self) -> None:
+        if self.is_gone:
+            raise RuntimeError("No CUDA GPUs are available")
+
     def run(self, images: NDArray[Any], frames: Sequence[Frame], /) -> dict[str, NDArray[Any]]:
         with (self.folder / "asked").open("a") as asked:
             asked.write(f"{os.getpid()} {len(images)}\n")
+        if BROKEN or self.is_gone:
+            raise RuntimeError("CUDA error: unknown error\nCompile with TORCH_USE_CUDA_DSA")
         if len(images) > self.room:
             raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")
         means = images.mean((1, 2, 3), dtype=np.float64)
         if np.abs(means - self.fatal).min() < 1e-6:
             if self.fault == "hangs":
                 time.sleep(600)
+            if self.fault in ("breaks", "goes"):
+                # What a process computes after such an error fails, too.
+                BROKEN.append(True)
+                (self.folder / "gone").write_text(self.fault)
+                raise RuntimeError("CUDA error: device-side assert triggered")
             if self.fault == "raises":
                 raise FileNotFoundError("anchors.npy is missing")
             os._exit(7)
@@ -150,6 +170,51 @@ def test_a_frame_that_hangs_costs_itself_and_the_holder_is_replaced(tmp_path: Pa
     found = {one.case_id: one for one in read_verdicts(tmp_path / "run")}
     assert [id for id, one in found.items() if one.status is Status.ERROR] == ["c1"]
     assert len({process for process, _ in asked(tmp_path)}) > 1
+
+
+def test_a_frame_that_breaks_the_device_is_the_only_error(tmp_path: Path) -> None:
+    with executor_for("processes", workers=1) as executor:
+        run(
+            Bright(), REQUIREMENT, Frames(4), network(tmp_path, fatal=brightness(3), fault="breaks"),
+            out=tmp_path / "run", executor=executor, batch_size=4,
+        )  # fmt: skip
+    (error,) = [one for one in read_verdicts(tmp_path / "run") if one.status is Status.ERROR]
+    assert error.case_id == "c3"
+    assert "CUDA error: device-side assert triggered" in error.reason
+
+
+def test_a_device_that_is_gone_ends_the_run_which_goes_on_when_it_is_back(tmp_path: Path) -> None:
+    def carried_out(name: str, **options: Any) -> None:
+        run(
+            Bright(), REQUIREMENT, Frames(12), network(tmp_path, **options), out=tmp_path / name,
+            executor=executor, batch_size=1, resume=True,
+        )  # fmt: skip
+
+    told = r"no process can open it on pretended, .* give the same command again"
+    with executor_for("processes", workers=1) as executor, pytest.raises(DeviceError, match=told):
+        carried_out("run", fatal=brightness(6), fault="goes")
+    executor = executor_for("serial")
+    stored = list(read_verdicts(tmp_path / "run"))
+    assert len(stored) < 12
+    assert not [one.reason for one in stored if one.status not in (Status.PASSED, Status.VIOLATED)]
+    carried_out("run")
+    carried_out("whole")
+    assert digests(tmp_path / "run") == digests(tmp_path / "whole")
+
+
+def test_a_holder_that_is_ending_is_not_asked(tmp_path: Path) -> None:
+    with Listener(str(tmp_path / "socket"), "AF_UNIX") as ending:
+        taken = threading.Thread(target=lambda: ending.accept().close())
+        taken.start()
+        assert _connected(tmp_path / "socket") is None
+        taken.join()
+    assert _connected(tmp_path / "socket") is None
+
+
+def test_a_device_that_is_gone_ends_a_run_in_one_process(tmp_path: Path) -> None:
+    (tmp_path / "gone").touch()
+    with pytest.raises(DeviceError, match=r"net can use pretended no more in this process \(CUDA error: unk"):
+        run(Bright(), REQUIREMENT, Frames(2), network(tmp_path, fault="goes"), out=tmp_path / "run")
 
 
 def test_a_network_that_is_overwritten_is_held_anew(tmp_path: Path) -> None:

@@ -19,9 +19,11 @@ from tests.runs.executing import (
     Bright,
     Counted,
     Frames,
+    Framewise,
     Lambdas,
     Late,
     Meter,
+    NamedFrames,
     Shared,
     Sizes,
     Told,
@@ -39,6 +41,7 @@ from roadworthy.runs.executors import Executor, executor_for
 from roadworthy.runs.executors.dispatching import Dispatcher
 from roadworthy.runs.executors.pickling import Looking, Parcel, Shipment, pack, unpack
 from roadworthy.runs.executors.work import WorkUnit
+from roadworthy.runs.shards import Shard
 from roadworthy.runs.store.digests import digest_of_model
 
 
@@ -99,6 +102,61 @@ def test_batches_that_go_to_a_worker_together_change_no_byte(
     )  # fmt: skip
     parts = [tmp_path / "stopped/cases", tmp_path / "apart/runs/r1/a/cases"]
     assert digests(parts[0]) == digests(parts[1])
+
+
+def test_cases_that_workers_make_change_no_byte(
+    tmp_path: Path, two: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit, made = Dispatcher.submit, list[WorkUnit]()
+
+    def noted(self: Dispatcher, unit: WorkUnit) -> Any:
+        made.extend([unit] if unit.stretches else [])
+        return submit(self, unit)
+
+    monkeypatch.setattr(Dispatcher, "submit", noted)
+    requirements = [REQUIREMENT, Requirement("R2", "It is bright enough", "bright")]
+    tested, systems = (
+        (Framewise(), requirements, NamedFrames(400)),
+        [Meter("a"), Meter("b", "exits", ["f290"])],
+    )
+    run_several(*tested, systems[:1], out=tmp_path / "serial", batch_size=4)
+    # A case that ends its process is found among those that a worker made itself.
+    run_several(
+        *tested, systems, out=tmp_path / "workers", batch_size=4, executor=two,
+        tested=lambda requirement, system: (requirement.id, system.name) != ("R2", "b"),
+    )  # fmt: skip
+    assert any(290 // 4 in unit.stretches for unit in made)
+    assert not any(unit.cases for unit in made)
+    for id in ("r1", "r2"):
+        assert digests(tmp_path / f"workers/runs/{id}/a") == digests(tmp_path / f"serial/runs/{id}/a")
+    good, bad = (
+        {str(row["case"]): row for row in read_rows(tmp_path / f"workers/runs/r1/{name}")} for name in "ab"
+    )
+    assert len(good) > 500
+    assert good["f137#0"]["cluster"] == "drive 13"
+    assert bad["f290#0"]["status"] == "error"
+    assert bad.keys() == good.keys()
+    assert all(row["margin"] == good[id]["margin"] for id, row in bad.items() if not id.startswith("f290#"))
+    with pytest.raises(KeyboardInterrupt):
+        run_several(
+            *tested, systems[:1], out=tmp_path / "stopped", batch_size=4, executor=two, progress=stopped(300)
+        )
+    made.clear()
+    run_several(
+        *tested, systems[:1], out=tmp_path / "stopped", batch_size=4, executor=two, resume=True
+    )  # fmt: skip
+    assert made
+    assert digests(tmp_path / "stopped") == digests(tmp_path / "serial")
+    for name, executor in {"serial-1": None, "workers-1": two}.items():
+        run_several(
+            *tested, systems[:1], out=tmp_path / name, batch_size=4, executor=executor, shard=Shard(1, 3)
+        )
+    assert digests(tmp_path / "workers-1") == digests(tmp_path / "serial-1")
+    assert 100 < len(list(read_rows(tmp_path / "serial-1/runs/r1/a"))) < 300
+
+
+def stopped(cases: int) -> Any:
+    return lambda done: stopped_at(cases)({"all": done})
 
 
 def stopped_at(cases: int) -> Any:

@@ -112,3 +112,25 @@ def test_a_cluster_that_breaks_down_ends_the_run_with_a_sentence_and_it_goes_on_
     assert 0 < len(list(read_rows(tmp_path / "out"))) < 200
     run(Bright(), REQUIREMENT, Frames(200), Slow("meter"), out=tmp_path / "out", batch_size=4, resume=True)
     assert digests(tmp_path / "out") == digests(tmp_path / "good")
+
+
+@pytest.mark.slow
+def test_a_run_begins_with_what_a_cluster_has_and_takes_what_joins_it(tmp_path: Path) -> None:
+    # As an autoscaler would have it: actors that wait for a place are its demand.
+    run(Bright(), REQUIREMENT, Frames(240), Slow("meter", 0), out=tmp_path / "good", batch_size=4)
+    ray.shutdown()  # the cluster of the tests before
+    busy: list[float] = []
+    with several_nodes(count=1) as nodes:
+
+        def join(counts: Mapping[Status, int]) -> None:
+            if sum(counts.values()) >= 20 and len(nodes.worker_nodes) < 2:
+                nodes.add_node(num_cpus=1)
+            busy.append(ray.cluster_resources().get("CPU", 0) - ray.available_resources().get("CPU", 0))
+
+        with executor_for("ray", workers=2) as executor:
+            run(
+                Bright(), REQUIREMENT, Frames(240), Slow("meter", 0.1), out=tmp_path / "out", batch_size=4,
+                executor=executor, progress=join,
+            )  # fmt: skip
+    assert digests(tmp_path / "out") == digests(tmp_path / "good")
+    assert (busy[0], max(busy)) == (1, 2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,21 +29,15 @@ from roadworthy.cases import (
 from roadworthy.datasets import load
 from roadworthy.errors import EngineError, InputError, MissingExtraError, NotApplicable, SystemUnderTestError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
-from roadworthy.models import (
-    DetectionOutput,
-    ModelSpec,
-    Recorded,
-    RegressionOutput,
-    Truth,
-    callable_model,
-    load_model,
-)
+from roadworthy.models import ModelSpec, Recorded, RegressionOutput, Truth, callable_model, load_model
+from roadworthy.models.detection import DetectionOutput
 from roadworthy.models.images import ImageInput
 from roadworthy.runs.batches import (
     Answered,
     Guarded,
     Made,
     ask,
+    brings_frame,
     distinct_sources,
     frames_of,
     group,
@@ -307,10 +301,11 @@ def test_a_missing_library_and_a_user_who_stops_end_the_run() -> None:
 
 def test_only_guilty_frames_are_errors() -> None:
     system = Asked(lambda frames: [Signals(speed=1.0 / (len(frames) if f.id != "b" else 0)) for f in frames])
-    found = ask(system, FRAMES, batch_size=2)
+    found = ask(system, FRAMES, 2)
     assert system.given == [2, 1, 1, 1]
-    assert [type(one).__name__ for one in found] == ["Signals", "SystemUnderTestError", "Signals"]
-    assert ask(Asked(), [], batch_size=2) == []
+    kinds = [type(getattr(one, "prediction", one)).__name__ for one in found]
+    assert kinds == ["Signals", "SystemUnderTestError", "Signals"]
+    assert ask(Asked(), [], 2) == []
 
 
 def test_batches_have_so_many_frames_and_cases_that_come_together_stay() -> None:
@@ -341,7 +336,12 @@ def unhashable(frame: Frame) -> Any:
 def test_sources_are_made_once_and_what_cannot_be_made_is_a_value() -> None:
     first, second = unhashable(FRAMES[0]), unhashable(FRAMES[0])
     assert key_of(first) == id(first)
-    assert len(distinct_sources([case(first, FRAMES[1]), case(second, FRAMES[1]), case(first)])) == 3
+    cases = [case(first, FRAMES[1]), case(second, FRAMES[1]), case(first)]
+    assert [brings_frame(one) for one in (first, Changed(FRAMES[0], FRAMES[1]), Later(Later(FRAMES[0])))] == [
+        False, True, True,
+    ]  # fmt: skip
+    assert not brings_frame(Later(Later(first)))
+    assert distinct_sources(cases) == ([first, FRAMES[1], second], [[0, 1], [2, 1], [0]])
 
     def dark() -> Frame:
         raise NotApplicable("dark")
@@ -354,8 +354,7 @@ def test_sources_are_made_once_and_what_cannot_be_made_is_a_value() -> None:
     assert [one.frame for one in made[:2]] == [FRAMES[0], FRAMES[0]]
     assert [type(one.frame) for one in made[2:]] == [NotApplicable, EngineError]
     assert all(one.seconds >= 0 and one.refusal == "" for one in made)
-    known = dict(zip(map(key_of, sources), made, strict=True))
-    assert frames_of(case(*sources), known) == (FRAMES[0], FRAMES[0])
+    assert frames_of(made) == (FRAMES[0], FRAMES[0])
     with pytest.raises(InputError, match="a frame source must make a Frame, got str from"):
         make_frames([lambda: "frame"])  # type: ignore[list-item,return-value]
 
@@ -373,6 +372,16 @@ class Changed:
 
     def measured(self, frame: Frame) -> Frame:
         return frame.replace(visual_change=0.75)
+
+
+@dataclass(frozen=True)
+class Later:
+    """A source that changes what another makes."""
+
+    original: Any
+
+    def __call__(self) -> Frame:
+        return self.original if isinstance(self.original, Frame) else self.original()
 
 
 class Gatekeeper:
@@ -434,8 +443,9 @@ def test_cases_without_all_frames_are_not_asked_about_and_drives_are_driven_once
 
     lap = RecordDrive("oval")
     cases = [case(a, id="1"), case(b, dark, id="2"), Case("3", "R", (lap,)), Case("4", "R", (lap,))]
-    sources = distinct_sources(cases)
-    made = dict(zip(map(key_of, sources), make_frames(sources), strict=True))
+    sources, asked = distinct_sources(cases)
+    found = make_frames(sources)
+    made = [[found[number] for number in numbers] for numbers in asked]
     driven: list[object] = []
 
     class Simulator:
@@ -446,14 +456,14 @@ def test_cases_without_all_frames_are_not_asked_about_and_drives_are_driven_once
     system = Asked()
     answered = Answered(cases, system, 8, made, Simulator())
     assert (answered.asked, system.given) == (1, [1])
-    found = [verdict for verdict, _ in answered.judged(Plain())]
-    assert [one.status for one in found] == ["passed", "not applicable", "passed", "passed"]
+    verdicts = [verdict for verdict, _ in answered.judged(Plain())]
+    assert [one.status for one in verdicts] == ["passed", "not applicable", "passed", "passed"]
     assert driven == [("oval", "asked")]
-    refused = {key: Made(one.frame, 0.0, "no rain") for key, one in made.items()}
-    ((verdict, _),) = Answered(cases[:1], Asked(), 8, refused).judged(Plain())
+    refused = [Made(one.frame, 0.0, "no rain") for one in made[0]]
+    ((verdict, _),) = Answered(cases[:1], Asked(), 8, [refused]).judged(Plain())
     assert (verdict.status, verdict.reason) == ("not applicable", "no rain")
     with pytest.raises(InputError, match="case '3' asks for a drive: expected a simulator, got None"):
-        list(Answered(cases[2:3], Asked(), 8, {}).judged(Plain()))
+        list(Answered(cases[2:3], Asked(), 8, [[]]).judged(Plain()))
     assert isinstance(Driven("x").drive, str)
     assert Requirement("R", "t", "plain").method == Plain.name
     assert Guarded(Truth()).name == "truth"

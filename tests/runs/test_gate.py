@@ -12,6 +12,7 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from roadworthy.cases import BaseMethod, Case, CaseStream, Predict, Requirement, Status, Verdict
 from roadworthy.coverage import Observed
@@ -20,8 +21,10 @@ from roadworthy.datasets import load
 from roadworthy.errors import EngineError, InputError
 from roadworthy.frames import Boxes, Frame
 from roadworthy.images import Image
+from roadworthy.labelling import street_network
 from roadworthy.models import load_model
 from roadworthy.rules.amounts import Faded
+from roadworthy.runs import gate as gate_module
 from roadworthy.runs import run
 from roadworthy.runs.executors.pickling import pack_job, unpack_job
 from roadworthy.runs.executors.work import BatchJob
@@ -44,7 +47,7 @@ def street() -> Frame:
 @pytest.fixture(scope="module")
 def crossing(street: Frame) -> FrameChange:
     """A pedestrian who was really added."""
-    person = make_transform("add", element="pedestrian")
+    person = make_transform("add", element="pedestrian", realism="any")
     return FrameChange(street, person(street, 0, measure=False), (person,))
 
 
@@ -154,6 +157,38 @@ def test_vehicles_that_are_still_there_are_not_removed(emptied: FrameChange) -> 
     assert refusal(still) == "the gate still sees the vehicle that should be gone"
 
 
+@pytest.mark.parametrize(
+    ("seen", "refused"),
+    [
+        ("road", ""),
+        ("bicyclist", "sees a bicyclist where a line was"),
+        ("line", "sees a line where a line was"),
+    ],
+)
+def test_what_fills_the_hole_of_each_thing_stands_around_it(
+    street: Frame, monkeypatch: pytest.MonkeyPatch, seen: str, refused: str
+) -> None:
+    change = made(street, NO_LINE)
+    before, after, _ = change
+    assert before.labels is not None
+    assert after.labels is not None
+    holes = (before.labels.mask("line") & ~after.labels.mask("line")).astype(np.uint8)
+    _, parts, stats, _ = cv2.connectedComponentsWithStats(holes)
+    areas = stats[1:, cv2.CC_STAT_AREA]
+    smallest = 1 + int(np.argmin(np.where(areas < 60, areas.max(), areas)))
+    network = street_network()
+
+    class Seeing:
+        def likelihoods(self, image: Image) -> dict[str, NDArray[np.float32]]:
+            found = network.likelihoods(image)
+            size = found["road"].shape[::-1]
+            hole = cv2.resize((parts == smallest).astype(np.uint8), size, interpolation=cv2.INTER_NEAREST) > 0
+            return {word: np.where(hole, np.float32(word == seen), one) for word, one in found.items()}
+
+    monkeypatch.setattr(gate_module, "_network", Seeing)
+    assert refused in refusal(change) if refused else refusal(change) == ""
+
+
 def test_a_house_that_still_stands_is_no_tree(street: Frame) -> None:
     trees = make_transform("replace", element="building", by="tree")
     green = made(street, trees)
@@ -193,7 +228,7 @@ def test_what_nobody_asked_to_change_must_still_be_there(street: Frame) -> None:
     assert refusal(lost) == "the gate no longer sees a vehicle that nobody asked to change"
 
 
-PERSON = make_transform("add", element="pedestrian")
+PERSON = make_transform("add", element="pedestrian", realism="any")
 NO_VEHICLE = make_transform("remove", element="vehicle", realism="any")
 NO_LINE, TURNED = make_transform("remove", element="line"), make_transform("rotation", angle=5)
 NO_PERSON, STILL = "the gate sees no pedestrian where one was added", "the gate still sees the vehicle"

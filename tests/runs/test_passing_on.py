@@ -15,6 +15,7 @@ from roadworthy.runs import run, several, single
 from roadworthy.runs.evidence import reopening, rerunning
 from roadworthy.runs.executors.work import Retention
 from roadworthy.runs.gate import Gate
+from roadworthy.runs.loop import Work
 from roadworthy.runs.several import _cases, _check_names, run_several
 from roadworthy.runs.shards import Shard
 from roadworthy.runs.store import StoredRun
@@ -40,6 +41,7 @@ DATA, SYSTEM, METHOD = Frames(2), Meter(), Bright()
 EXECUTOR: Any = SimpleNamespace()
 SIMULATOR: Any = SimpleNamespace()
 GATE = Gate()
+ORDER: Any = len
 OPTIONS: dict[str, Any] = {
     "seed": 5, "batch_size": 7, "simulator": SIMULATOR, "executor": EXECUTOR, "resume": True, "gate": GATE,
 }  # fmt: skip
@@ -52,13 +54,13 @@ def test_a_run_of_one_passes_everything_on(tmp_path: Path, monkeypatch: pytest.M
     how: dict[str, Any] = {**OPTIONS, "images": "sample", "progress": counts.append}
     found: Any = run(METHOD, REQUIREMENT, DATA, SYSTEM, out=tmp_path, **how)
     assert found == "result"
-    assert called.given == [METHOD, [(REQUIREMENT, SYSTEM, tmp_path)], DATA, EXECUTOR]
-    progress = called.named.pop("progress")
+    work, *given = called.given
+    assert given == [[(REQUIREMENT, SYSTEM, tmp_path)], DATA, EXECUTOR]
     assert called.named == {
-        "seed": 5, "images": tmp_path / "images", "retention": Retention("sample", seed=5), "batch_size": 7,
-        "simulator": SIMULATOR, "resume": True, "content": content_of_dataset(DATA), "gate": GATE,
+        "seed": 5, "images": tmp_path / "images", "resume": True, "content": content_of_dataset(DATA),
     }  # fmt: skip
-    progress({("R1", "meter"): SimpleNamespace(counts={"passed": 3})})
+    assert work == Work(METHOD, Retention("sample", seed=5), 7, work.progress, SIMULATOR, GATE)
+    work.progress({("R1", "meter"): SimpleNamespace(counts={"passed": 3})})
     assert counts == [{"passed": 3}]
     with pytest.raises(InputError, match="give the folder of the run that is to be resumed"):
         run(METHOD, REQUIREMENT, DATA, SYSTEM, resume=True)
@@ -72,27 +74,28 @@ def test_a_run_of_several_passes_everything_on(tmp_path: Path, monkeypatch: pyte
     found = run_several(
         METHOD, [REQUIREMENT, other], DATA, [SYSTEM], out=tmp_path, images="all", passes=0.25,
         progress=cases.append, tested=lambda one, system: (one.id, system.name) != ("R2", "meter"),
-        shard=Shard(2, 3), **OPTIONS,
+        shard=Shard(2, 3), until=8.0, order=ORDER, **OPTIONS,
     )  # fmt: skip
     results: Any = dict(found.results), dict(found.costs)
     assert results == ({("R1", "meter"): "result"}, {"R1": "cost"})
     assert found.images == tmp_path / "images"
-    assert called.given == [METHOD, [(REQUIREMENT, SYSTEM, tmp_path / "runs/r1/meter")], DATA, EXECUTOR]
-    progress = called.named.pop("progress")
+    work, *given = called.given
+    assert given == [[(REQUIREMENT, SYSTEM, tmp_path / "runs/r1/meter")], DATA, EXECUTOR]
     assert called.named == {
-        "seed": 5, "images": tmp_path / "images", "retention": Retention("all", 0.25, 5), "batch_size": 7,
-        "simulator": SIMULATOR, "resume": True, "content": content_of_dataset(DATA), "gate": GATE,
-        "shard": Shard(2, 3),
+        "seed": 5, "images": tmp_path / "images", "resume": True, "content": content_of_dataset(DATA),
     }  # fmt: skip
-    progress({("R1", "a"): SimpleNamespace(count=3), ("R1", "b"): SimpleNamespace(count=5),
-              ("R2", "a"): SimpleNamespace(count=2)})  # fmt: skip
+    kept, shard = Retention("all", 0.25, 5), Shard(2, 3)
+    assert work == Work(METHOD, kept, 7, work.progress, SIMULATOR, GATE, shard, 8.0, ORDER)
+    work.progress({("R1", "a"): SimpleNamespace(count=3), ("R1", "b"): SimpleNamespace(count=5),
+                   ("R2", "a"): SimpleNamespace(count=2)})  # fmt: skip
     assert cases == [7], "of several systems the one that is farthest"
     assert _cases({}) == 0
     (tmp_path / "manifest.json").write_text("{}")
     run_several(METHOD, [REQUIREMENT], DATA, [SYSTEM], out=tmp_path, executor=EXECUTOR, gate="off")
-    assert (called.named["content"], called.named["gate"]) == ("", None), "a manifest says what the data are"
-    assert (called.named["seed"], called.named["batch_size"]) == (0, 32)
-    assert called.named["retention"] == Retention("failures", 0.0, 0)
+    work = called.given[0]
+    assert (called.named["content"], work.gate) == ("", None), "a manifest says what the data are"
+    assert (called.named["seed"], work.batch_size) == (0, 32)
+    assert work.retention == Retention("failures", 0.0, 0)
 
 
 def test_several_need_names_that_differ_and_something_to_do(tmp_path: Path) -> None:
@@ -109,7 +112,9 @@ def test_several_need_names_that_differ_and_something_to_do(tmp_path: Path) -> N
 
 def test_a_suite_passes_everything_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     called = Called(
-        SimpleNamespace(costs={"R1": "cost"}, results={("R1", "meter"): SimpleNamespace(outcome="well")})
+        SimpleNamespace(
+            costs={"R1": "cost"}, results={("R1", "meter"): SimpleNamespace(outcome="well", is_open=False)}
+        )
     )
     monkeypatch.setattr(running, "run_several", called)
     plan: Any = SimpleNamespace(context=SimpleNamespace(seed=4), gate=GATE)
@@ -127,14 +132,15 @@ def test_a_suite_passes_everything_on(tmp_path: Path, monkeypatch: pytest.Monkey
 
     watch = Watcher()
     result = SuiteResult(tmp_path, plan, shard=Shard(1, 2))
-    running._run(one, result, ("sample", 0.5), EXECUTOR, watch)
+    order: Any = SimpleNamespace(of_case=ORDER)
+    running._run(one, result, ("sample", 0.5), EXECUTOR, watch, 8.0, order)
     assert called.given == [(METHOD, [SYSTEM]), [REQUIREMENT], DATA, [SYSTEM]]
     tested = called.named.pop("tested")
     assert (tested(REQUIREMENT, SYSTEM), tested(REQUIREMENT, Meter("other"))) == (True, False)
     assert called.named == {
         "out": tmp_path, "seed": 4, "batch_size": 64, "images": "sample", "passes": 0.5, "executor": EXECUTOR,
         "simulator": SIMULATOR, "progress": watch.counts, "resume": True, "gate": GATE,
-        "shard": Shard(1, 2),
+        "shard": Shard(1, 2), "until": 8.0, "order": ORDER,
     }  # fmt: skip
     assert simulator.given == [tmp_path]
     came: Any = result.outcomes, result.costs

@@ -6,6 +6,7 @@ import hashlib
 import os
 import platform
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -189,6 +190,16 @@ class Few:
         return iter(self.frames)
 
 
+class Lazy(Few):
+    """Ids that are made as they are asked for, by an object that says no more of itself than where it is."""
+
+    @property
+    def ids(self) -> Any:
+        return type(
+            "Ids", (Sequence,), {"__len__": lambda _: 9, "__getitem__": lambda _, place: str(place)}
+        )()
+
+
 def test_a_few_frames_tell_data_from_other_data() -> None:
     same = content_of_dataset(Few())
     assert content_of_dataset(Few()) == same
@@ -207,6 +218,7 @@ def test_a_few_frames_tell_data_from_other_data() -> None:
     broken.broken = {0}
     assert content_of_dataset(broken) != same
     assert len({content_of_dataset(Few(count)) for count in (0, 1, 2, 3)}) == 4
+    assert content_of_dataset(Lazy()) == content_of_dataset(Lazy()) != content_of_dataset(Lazy(8))
     crops = [content_of_dataset(load("world-crops", count=count)) for count in (3, 3, 4)]
     assert crops[0] == crops[1] != crops[2]
 

@@ -29,7 +29,7 @@ from roadworthy.cases import (
 from roadworthy.errors import InputError
 from roadworthy.report.html.cards import failing_rows
 from roadworthy.runs.comparison import compare
-from roadworthy.runs.comparison.pairing import Pairing, pair_up
+from roadworthy.runs.comparison.pairing import pair_up
 from roadworthy.runs.store import RunStore, StoredRun, joined, read_requirement, requirement_record
 from roadworthy.runs.store.parts import opened_part
 
@@ -288,7 +288,7 @@ def test_a_comparison_can_be_stopped_from_its_first_file_on(suite: Path) -> None
     for path in suite.rglob("*.parquet"):
         path.write_bytes(b"no rows")
     with pytest.raises(TimeoutError, match="cancelled"):
-        pair_up(run, run, Pairing({}, frozenset()), cancelled)
+        pair_up(run, run, {}, (), 5, cancelled)
 
 
 def test_several_threads_may_ask(suite: Path) -> None:

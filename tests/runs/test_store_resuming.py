@@ -29,7 +29,7 @@ from roadworthy.cases import (
 )
 from roadworthy.errors import InputError
 from roadworthy.runs.store import RunStore, read_rows
-from roadworthy.runs.store.parts import decode_rows, encode_row
+from roadworthy.runs.store.parts import decode_rows, encode_rows
 
 REQUIREMENT = Requirement("R1", "The lane is kept", "lanes")
 OUTCOME = Outcome("R1", OutcomeStatus.PASSED, {Status.PASSED: 1}, 0.0, "all good")
@@ -310,7 +310,7 @@ def test_the_open_file_tells_every_whole_row_wherever_it_is_cut(
         {"case": "c", "status": "passed", **{storable(name): storable(one) for name, one in row.items()}}  # type: ignore[misc]
         for row in named
     ]
-    lines = [encode_row(row) for row in rows]
+    lines = [encode_rows([row]) for row in rows]
     content = b"".join(lines)
     found, good = decode_rows(content[:end])
     assert repr(found) == repr(rows[: len(found)])

@@ -29,7 +29,7 @@ from roadworthy.runs.store.parts import (
     _fits,
     damaged,
     decode_rows,
-    encode_row,
+    encode_rows,
     verdict_of,
 )
 from roadworthy.runs.store.rows import (
@@ -75,7 +75,7 @@ def vars_of(verdict: Verdict) -> dict[str, Any]:
 
 
 def test_lines_are_read_up_to_the_first_that_is_torn() -> None:
-    good = encode_row({"case": "a", "status": "passed", "param.x": 1, "margin": None})
+    good = encode_rows([{"case": "a", "status": "passed", "param.x": 1, "margin": None}])
     assert good == b'{"case":"a","status":"passed","param.x":1}\n'
     for bad in (
         b'{"case":"b"', b"\0\0\n", b"[]\n", b'{"status":"passed"}\n', b'{"case":"b","status":"odd"}\n',
@@ -86,7 +86,7 @@ def test_lines_are_read_up_to_the_first_that_is_torn() -> None:
         rows, end = decode_rows(good + bad + good)
         assert ([row["case"] for row in rows], end) == (["a"], len(good)), bad
     assert decode_rows(b"") == ([], 0)
-    twice = good + encode_row({"case": "b", "status": "error", "param.x": 0.5})
+    twice = good + encode_rows([{"case": "b", "status": "error", "param.x": 0.5}])
     assert [len(decode_rows(one)[0]) for one in (good, twice)] == [1, 2]
 
 
@@ -190,7 +190,7 @@ def test_parts_are_in_a_row_and_what_a_kill_left_is_put_in_order(tmp_path: Path)
     for number in range(3):
         parts.path(number).write_bytes(to_parquet([{**dict.fromkeys(CORE_COLUMNS, ""), **rows[number],
                                                     "margin": 1.0, "visual_change": None}]))  # fmt: skip
-    parts.open_path(3).write_bytes(encode_row(rows[0]))
+    parts.open_path(3).write_bytes(encode_rows(rows[:1]))
     parts.open_path(1).write_bytes(b"left over")
     parts.recover()
     assert [path.name for path in sorted(parts.folder.iterdir())] == [

@@ -8,9 +8,10 @@ import pytest
 
 from roadworthy.errors import InputError, MissingExtraError
 from roadworthy.images import write_image
-from roadworthy.selftest import METHODS, FaultStanding, Report
+from roadworthy.selftest import FaultStanding, Report
 from roadworthy.selftest.faults import (
     MALFUNCTIONS,
+    METHODS,
     FaultBench,
     FaultResult,
     SeededFault,

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 from roadworthy.cases import Outcome, OutcomeStatus, RateTally
 from roadworthy.cli._app import app
-from roadworthy.selftest import METHODS, FaultStanding, Report, as_document, as_markdown, selftest
-from roadworthy.selftest.faults import SeededFault
+from roadworthy.selftest import FaultStanding, Report, as_document, as_markdown, selftest
+from roadworthy.selftest.faults import METHODS, SeededFault
 from roadworthy.statistics import clopper_pearson_upper
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Boxes, Frame
 from roadworthy.images import read_image
-from roadworthy.reliability.human.reading import Collected
+from roadworthy.reliability.human.answers import Collected
 from roadworthy.studies import read_human_answers
 from roadworthy.studies.glances import (
     Batch,

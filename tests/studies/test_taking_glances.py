@@ -11,8 +11,8 @@ from tests.web.client import Browser, Client
 
 from roadworthy._files import read_json
 from roadworthy.errors import InputError
-from roadworthy.studies import GlanceStudy, open_study
-from roadworthy.studies.glances import GlancePlan, collect
+from roadworthy.studies import open_study
+from roadworthy.studies.glances import GlancePlan, GlanceStudy, collect
 from roadworthy.web.app import create_app
 from roadworthy.web.settings import ServerSettings
 

@@ -13,7 +13,8 @@ import torch
 
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame, Signals, SignalUnits
-from roadworthy.models import DetectionOutput, ImageInput
+from roadworthy.models import ImageInput
+from roadworthy.models.detection import DetectionOutput
 from roadworthy.models.scorers import Measure
 from roadworthy.models.zoo import architecture
 from roadworthy.training import evaluation, recipes

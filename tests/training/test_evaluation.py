@@ -14,8 +14,8 @@ from roadworthy.frames import Frame, Signals, SignalUnits
 from roadworthy.images import write_image
 from roadworthy.models import Truth, callable_model
 from roadworthy.models.scorers import Measure
-from roadworthy.training import evaluate, value_text
-from roadworthy.training.evaluation import SignalScorer, signal_errors
+from roadworthy.training import evaluate
+from roadworthy.training.evaluation import SignalScorer, signal_errors, value_text
 
 
 def by_name(measures: Sequence[Measure]) -> dict[str, Measure]:

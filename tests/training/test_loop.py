@@ -15,8 +15,8 @@ from roadworthy.models import ImageInput
 from roadworthy.models.zoo import architecture
 from roadworthy.models.zoo.driving_networks import Head
 from roadworthy.training import EpochResult, Settings, Watcher
+from roadworthy.training.loop import Fitted
 from roadworthy.training.samples import SampleFeed, Samples
-from roadworthy.training.settings import Fitted
 from roadworthy.training.tasks import DrivingTask
 from roadworthy.training.train import fit
 

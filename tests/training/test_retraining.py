@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -315,26 +313,6 @@ def test_units_are_those_of_the_recording() -> None:
     unit = ErrorUnit.of(Recorded([]))
     assert unit.name == "rad at the steering wheel"
     assert unit.per_degree == pytest.approx(np.pi / 180 * 14.4)
-
-
-@pytest.mark.slow
-def test_it_runs_where_there_is_torch_and_little_else(
-    material: Material, start: Path, tmp_path: Path
-) -> None:
-    """As on a lent GPU: without scipy, pyarrow, matplotlib and the packages of the command line."""
-    material.save(tmp_path / "material.npz")
-    missing = ("scipy", "pyarrow", "matplotlib", "typer", "rich", "duckdb", "spacy", "lark", "z3")
-    code = (
-        f"import sys; sys.modules.update(dict.fromkeys({missing!r})); "
-        "from roadworthy.training.retraining.__main__ import main; "
-        f"sys.exit(main(['{start}={tmp_path}/material.npz', '--out', '{tmp_path}/out', '--epochs', '1', "
-        "'--first', 'tuned']))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    found = json.loads((tmp_path / "out" / "retraining.json").read_text())
-    assert [one["plan"]["split"] for one in found] == ["random", "time"]
-    assert {one["kind"] for one in found[0]["comparisons"]} == {"clean", "rain", "fog"}
 
 
 def test_samples_are_taken_in_order(material: Material) -> None:

@@ -466,57 +466,6 @@ def test_changes_go_as_far_as_people_tolerate() -> None:
     assert tolerated_changes(["contrast", "jpeg"], study="imagenet", limit=0.3)[1] == [0.3, 0.3]
 
 
-def test_every_way_of_retraining_is_written_down_as_it_is_done(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    main: Any = import_module("roadworthy.training.retraining.__main__")
-    made: list[tuple[Any, ...]] = []
-
-    def retrain(
-        material: Any, start: str, plan: RetrainingPlan, *, settings: Settings, folder: Path | None
-    ) -> Any:
-        made.append((material, start, plan, settings.epochs, settings.seed, folder))
-        return SimpleNamespace(to_dict=lambda: {"number": len(made), "word": "größer"}, judgement="WORSE")
-
-    monkeypatch.setattr(main, "retrain", retrain)
-    load = lambda file: SimpleNamespace(left_out={"fog": 2}, file=file)  # noqa: E731
-    monkeypatch.setattr(main, "Material", SimpleNamespace(load=load))
-    out = tmp_path / "deep/out"
-    given = [
-        "dave2-udacity=a.npz",
-        "--out",
-        str(out),
-        "--split",
-        "time",
-        "--seeds",
-        "2",
-        "--learn",
-        "rain",
-        "--control",
-    ]
-    assert main.main([*given, "--epochs", "9", "--keep"]) == 0
-    ways = [("tuned", 0), ("tuned", 1), ("scratch", 0), ("scratch", 1)]
-    assert [(plan.first, plan.seed, epochs, seed) for _, _, plan, epochs, seed, _ in made] == [
-        (first, seed, 9, seed) for first, seed in ways
-    ]
-    assert {(material.file, start) for material, start, *_ in made} == {(Path("a.npz"), "dave2-udacity")}
-    assert {(plan.learn, plan.split, plan.control) for _, _, plan, *_ in made} == {(("rain",), "time", True)}
-    assert [folder.name for *_, folder in made] == [
-        f"dave2-udacity-time-{first}-{seed}" for first, seed in ways
-    ]
-    text = (out / "retraining.json").read_text("utf-8")
-    assert [one["number"] for one in json.loads(text)] == [1, 2, 3, 4]
-    assert json.loads(text)[0]["left_out"] == {"fog": 2}
-    assert "größer" in text
-    made.clear()
-    assert main.main(["dave2-udacity=a.npz", "--out", str(out)]) == 0
-    assert [(plan.split, plan.first) for _, _, plan, *_ in made] == [
-        ("random", "tuned"), ("random", "scratch"), ("time", "tuned"), ("time", "scratch"),
-    ]  # fmt: skip
-    assert {folder for *_, folder in made} == {None}
-    assert {(plan.learn, plan.control) for _, _, plan, *_ in made} == {((), False)}
-
-
 def test_frames_that_a_change_does_not_apply_to_are_counted(variant: Variant) -> None:
     rain = CHANGES["rain"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from base64 import b64decode
 from collections.abc import Coroutine, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from http.cookies import SimpleCookie
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
+import numpy as np
 from fastapi import FastAPI
 
 from roadworthy.web.security import CSRF_HEADER
@@ -116,6 +118,13 @@ class Client:
         return Answer(sent[0]["status"], dict(found), body)
 
 
+KEY = "requirement", "system", "case"
+
+
+def _column(column: dict[str, Any]) -> list[str]:
+    return [column["names"][code] for code in np.frombuffer(b64decode(column["codes"]), "<i4")]
+
+
 class Browser:
     """Talks to an app as a page of its own does: with the token that the page holds."""
 
@@ -131,6 +140,18 @@ class Browser:
     def page(self, path: str) -> Answer:
         return self.client.get(path, accept="text/html")
 
+    def cases(self, run: str, *, status: str = "failures", **chosen: str) -> list[Any]:
+        """Return what the wall shows of a run: its failures, or what else is chosen, the worst first."""
+        columns = self.get(f"/look/{run}/table").json()["categories"]
+        rows = zip(*(_column(columns[name]) for name in (*KEY, "status")), strict=True)
+        statuses = {"failures": ("violated", "error"), "all": ()}.get(status, (status,))
+        wanted = [dict(zip(KEY, key, strict=True)) for *key, own in rows if not statuses or own in statuses]
+        wanted = [one for one in wanted if chosen.items() <= one.items()]
+        lots = (wanted[at : at + 200] for at in range(0, len(wanted), 200))
+        return [
+            one for lot in lots for one in self.post(f"/look/{run}/cases", {"cases": lot}).json()["cases"]
+        ]
+
     def settled(self, path: str) -> Answer:
         """Return a page once what it waits for is there."""
         end = time.monotonic() + 120
@@ -138,10 +159,12 @@ class Browser:
             assert time.monotonic() < end, "it took too long"
         return answer
 
-    def post(self, path: str, body: object, pieces: Iterable[bytes] = (), **headers: str) -> Answer:
+    def post(
+        self, path: str, body: object, pieces: Iterable[bytes] = (), method: str = "POST", **headers: str
+    ) -> Answer:
         data = list(pieces) or [json.dumps(body).encode()]
         own = {"origin": ADDRESS, CSRF_HEADER: self.csrf, "content-type": "application/json"}
         given = own | {name.replace("_", "-"): value for name, value in headers.items()}
         if not pieces:
             given["content-length"] = str(len(data[0]))
-        return self.client.request("POST", path, given, data)
+        return self.client.request(method, path, given, data)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.report.runs_for_reports import EVIL, add, requirement_of
@@ -52,22 +54,59 @@ def test_the_numbers_are_those_of_the_command(runs: tuple[Path, Path]) -> None:
     assert 'class="state bad"' in page
 
 
-def test_what_broke_leads_to_look(runs: tuple[Path, Path]) -> None:
+def changed(page: str) -> list[dict[str, Any]]:
+    """What the wall below the numbers shows: the cases that broke and that were fixed."""
+    found: list[dict[str, Any]] = json.loads(html.unescape(page.split('data-changed="')[1].split('"')[0]))
+    return found
+
+
+def test_what_broke_is_on_the_wall_with_either_run(runs: tuple[Path, Path]) -> None:
     opened = browser(*runs)
-    page = opened.settled("/compare?first=before&second=after").text
-    assert "/look/after?requirement=R1&amp;system=dave2&amp;status=failures&amp;case=town-" in page
-    picture = page.split('<img src="')[1].split('"')[0]
-    assert opened.get(picture).body[:4] == b"\x89PNG"
+    (lot,) = changed(opened.settled("/compare?first=before&second=after").text)
+    assert (lot["kind"], lot["count"], lot["runs"], lot["systems"]) == (
+        "broken",
+        9,
+        ["before", "after"],
+        ["dave2", "dave2"],
+    )
+    # All of them, not a few.
+    assert sorted(lot["cases"]) == [f"town-{number}" for number in range(1, 10)]
+    names = [{"requirement": "R1", "system": "dave2", "case": one} for one in lot["cases"]]
+    for run, status in zip(lot["runs"], ("passed", "violated"), strict=True):
+        cases = opened.post(f"/look/{run}/cases", {"cases": names}).json()["cases"]
+        assert [one["status"] for one in cases] == [status] * 9
 
 
 def test_what_was_fixed_shows_the_run_before(runs: tuple[Path, Path]) -> None:
     page = browser(*runs).settled("/compare?first=after&second=before").text
     cells = dict(re.findall(r'<td class="number" data-label="([^"]*)">([^<]*)', page))
     assert (cells["Broken"], cells["Fixed"]) == ("0", "9")
-    # Fixed cases fail in the first run, which has their pictures.
-    assert page.count('<img src="/runs/after/files/images/') == page.count("<img src=")
-    assert page.count('<a href="/look/after?requirement=R1') == 5
+    (lot,) = changed(page)
+    assert (lot["kind"], lot["runs"], len(lot["cases"])) == ("fixed", ["after", "before"], 9)
     assert "1 fail in both" in page
+
+
+def test_the_sentence_says_whether_it_may_be_chance(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    add(tmp_path / "other", rows(2))
+    opened = browser(*runs, tmp_path / "other")
+    page = opened.settled("/compare?first=before&second=after").text
+    said = re.findall(r'<span class="told">([^<]*)', page)
+    assert len(said) == 1
+    assert said[0].startswith("10 of 20 cases fail instead of 1: +45 points (+")
+    assert said[0].endswith(", more than chance.")
+    (said,) = re.findall(r'class="told">([^<]*)', opened.settled("/compare?first=before&second=other").text)
+    assert said.startswith("2 of 20 cases fail instead of 1: +5 points (−")
+    assert said.endswith(", which may be chance.")
+
+
+def test_several_runs_are_compared_with_the_first(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    add(tmp_path / "third", rows(4))
+    page = browser(*runs, tmp_path / "third").settled("/compare?first=before&second=after&second=third").text
+    assert re.findall(r'compared-run" data-run="([^"]*)"', page) == ["after", "third"]
+    assert [(one["runs"][1], one["count"]) for one in changed(page)] == [("after", 9), ("third", 3)]
+    # Both hold together: each at half the level.
+    assert "One comparison, 97.5% confidence" in page
+    assert page.count('name="second"') == 3
 
 
 def test_two_models_of_one_run_are_compared_with_the_pictures_of_the_first(tmp_path: Path) -> None:
@@ -76,10 +115,9 @@ def test_two_models_of_one_run_are_compared_with_the_pictures_of_the_first(tmp_p
     add(folder, rows(0), system="retrained")
     opened = browser(folder)
     page = opened.settled("/compare?first=both&second=both&old=dave2&new=retrained").text
-    assert page.count('<a href="/look/both?requirement=R1&amp;system=dave2') == 5
-    pictures = re.findall(r'<img src="(/runs/both/files/images/[^"]*)"', page)
-    assert len(pictures) == 10
-    assert opened.get(pictures[0]).body[:4] == b"\x89PNG"
+    (lot,) = changed(page)
+    assert (lot["kind"], lot["systems"]) == ("fixed", ["dave2", "retrained"])
+    assert len(lot["cases"]) == 9
 
 
 def test_without_runs_it_says_what_to_do(tmp_path: Path) -> None:
@@ -96,6 +134,9 @@ def test_runs_of_other_models_can_be_matched(tmp_path: Path) -> None:
     opened = browser(one, two)
     refused = opened.settled("/compare?first=one&second=two").text
     assert "These runs cannot be compared" in refused
+    # Nobody here knows the options of the command.
+    assert "choose below which belong together" in refused
+    assert "--" not in refused.partition("<main")[2]
     assert '<option value="dave2-retrained">' in refused
     half = opened.settled("/compare?first=one&second=two&old=dave2").text
     assert "Choose a model for both runs" in half

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -12,7 +15,7 @@ from tests.web.client import Browser, Client
 from roadworthy.coverage import FunctionalCoverage
 from roadworthy.runs.evidence.requirement_coverage import functional_document
 from roadworthy.web.app import create_app
-from roadworthy.web.coverage import coverage_chart, functional_of, measured_chart, measured_of, searches_of
+from roadworthy.web.coverage import domain_bins, drawn_growth, functional_of, measured_of, searches_of
 from roadworthy.web.settings import ServerSettings
 
 MEASURED = {
@@ -88,7 +91,9 @@ def test_long_searches_make_short_lines(tmp_path: Path) -> None:
     add(tmp_path, rows, requirement=requirement_of("C1", "coverage"))
     ((_, growth),) = searches_of(tmp_path)
     assert len(growth.coverage) == 3001
-    assert str(coverage_chart(growth)).count(",") < 600
+    places, coverage, failures = drawn_growth(growth)
+    assert len(places) == len(coverage) == len(failures) < 600
+    assert (places[0], places[-1], failures[-1]) == (0, 3000, growth.failures[-1])
 
 
 def test_what_was_measured(tmp_path: Path) -> None:
@@ -99,8 +104,9 @@ def test_what_was_measured(tmp_path: Path) -> None:
     assert found is not None
     (one,) = found.criteria
     assert (one.criterion, one.covered, one.total) == ("neuron", 3, 4)
-    assert str(measured_chart(found)).count("<polyline") == 1
     page = browser(folder).page("/coverage/measured").text
+    (drawn,) = re.findall(r'data-measured="([^"]+)"', page)
+    assert json.loads(html.unescape(drawn)) == MEASURED["growth"]
     assert "neuron: 3 of 4 (75.0%)" in page
     assert "1 of 3 bins tried (33.3%)" in page
     assert "fog is never tried" in page
@@ -116,6 +122,12 @@ def test_holes_of_evidence_are_those_of_the_domain(tmp_path: Path) -> None:
     assert (found.covered, found.total) == (coverage.covered, coverage.total)
     assert sum(map(len, found.holes.values())) == len(coverage.holes())
     assert [row.name for row in found.rows] == [row.name for row in coverage.rows()]
+    # The page draws a matrix of each: the names of its bins are those that holes are told by.
+    bins = domain_bins()
+    assert list(bins) == [row.name for row in found.rows]
+    for name, holes in found.holes.items():
+        cells = [", ".join(cell) for cell in product(*(names for _, names in bins[name]))]
+        assert all(hole.startswith(f"{cell} ") for cell, hole in zip(cells, holes, strict=True))
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"criteria": 3}', '{"functional": {"holes": 1}}'])

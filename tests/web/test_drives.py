@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +16,7 @@ from roadworthy.driving.drives import Drive
 from roadworthy.driving.drives.readers import write_drive
 from roadworthy.driving.metrics import compute
 from roadworthy.web.app import create_app
-from roadworthy.web.drives import COLOURS, drive_map, find_drives, show_drive
+from roadworthy.web.drives import find_drives, show_drive, track_of
 from roadworthy.web.settings import ServerSettings
 
 ROWS = 200
@@ -87,28 +90,59 @@ def test_numbers_are_those_of_the_metrics(drives: Path) -> None:
     assert found.facts == "314 m in 19.9 s"
 
 
-def test_colours_follow_the_metric() -> None:
-    drive = lap()
-    drawn = str(drive_map(drive, np.linspace(0, 1, ROWS), (), "a ramp"))
-    order = [drawn.index(f'stroke="{colour}"') for colour in COLOURS]
-    assert order == sorted(order)
+def test_a_track_has_a_gap_where_nothing_is_known() -> None:
     gap = np.linspace(0, 1, ROWS)
-    gap[50:60] = np.nan
-    assert 'stroke="#8a8a8a"' in str(drive_map(drive, gap, (), "a ramp with a gap"))
+    gap[50:60], gap[70] = np.nan, np.inf
+    track = track_of(lap(), gap, ("circle-02",), "a ramp")
+    values = track["signals"]["value"]
+    assert [row for row, one in enumerate(values) if one is None] == [*range(50, 60), 70]
+    assert values[:2] == pytest.approx([0, 1 / (ROWS - 1)], abs=1e-4)
+    assert (track["alarms"], track["label"], len(track["time"])) == (["circle-02"], "a ramp", ROWS)
+    assert track["sectors"] == lap().sectors.tolist()
 
 
-def test_a_constant_has_one_colour() -> None:
-    drawn = str(drive_map(lap(), np.full(ROWS, 3.0), (), "nothing"))
-    assert drawn.count('class="way"') == 1
+def test_a_long_track_is_thinned_but_never_loses_an_event() -> None:
+    rows = 9001
+    crossing = np.arange(rows) == 1234
+    long = Drive("long", np.arange(rows) / 10, {"speed": np.ones(rows)}, {"line crossing": crossing})
+    track = track_of(long, np.ones(rows), (), "speed")
+    assert 1500 <= len(track["time"]) <= 1501
+    (event,) = track["events"]
+    assert (event["name"], track["time"][event["row"]]) == ("line crossing", 123.4)
 
 
 def test_a_crash_is_an_alarm_and_is_marked(drives: Path) -> None:
     page = browser(drives).page("/drives/drives?drive=poor/two&metric=SP").text
-    assert page.count('class="alarm"') == 1
-    assert "crash at 19.9 s" in page
+    track = track_in(page)
+    assert [one["name"] for one in track["events"]] == ["crash"]
+    assert track["time"][track["events"][0]["row"]] == 19.9
+    assert len(track["alarms"]) == 1
     assert "crash, collision or line crossing" in page
     other = browser(drives).page("/drives/drives?drive=good/one").text
-    assert 'class="alarm"' not in other
+    assert track_in(other)["alarms"] == []
+
+
+def track_in(page: str) -> Any:
+    return json.loads(html.unescape(page.partition('data-track="')[2].partition('"')[0]))
+
+
+def test_speeds_and_thresholds_are_drawn_in_the_unit_that_was_chosen(drives: Path) -> None:
+    oracle = {"thresholds": {"Max(SP)": 14.0, "SD(LP)": 0.2}, "directions": {"Max(SP)": "up", "SD(LP)": "up"}}
+    (drives / "oracle.json").write_text(json.dumps(oracle))
+    page = browser(drives).page("/drives/drives?drive=good/one&metric=Mean(SP)").text
+    track = track_in(page)
+    assert (track["metric"], track["unit"]) == ("Mean(SP)", "m/s")
+    assert (track["limits"], track["ways"]["Max(SP)"]) == ({"Max(SP)": 14.0, "SD(LP)": 0.2}, "up")
+    # Numbers in m/s say so, and others do not.
+    assert re.search(r'data-speed="15\.0[^"]*">\s*15<', page)
+    assert page.count("<small data-speed-unit>m/s</small>") == 2
+    assert '<option value="Mean(SP)" selected' in page
+
+
+def test_other_drives_are_offered(drives: Path) -> None:
+    page = browser(drives).page("/drives/drives?drive=good/one").text
+    assert 'data-folder="drives" data-drive="poor/two"' in page
+    assert 'data-drive="good/one"' not in page
 
 
 def test_thresholds_of_an_oracle_raise_alarms(drives: Path) -> None:
@@ -130,7 +164,7 @@ def test_metrics_that_are_none_and_oracles_that_are_broken(drives: Path) -> None
     page = opened.page("/drives/drives?drive=good/one&metric=%3Cscript%3E").text
     assert "This drive cannot be shown" in page
     assert "<script>&" not in page
-    assert 'value="&lt;script&gt;"' in page
+    assert "<script>" not in page.partition("<main")[2]
     assert "This drive cannot be shown" in opened.page("/drives/drives?drive=good/one&metric=HP").text
     (drives / "oracle.json").write_text("{")
     assert "oracle.json" in opened.page("/drives/drives?drive=good/one").text
@@ -141,8 +175,7 @@ def test_a_drive_without_places_has_no_map(tmp_path: Path) -> None:
     folder.mkdir()
     write_drive(Drive("log", [0.0, 0.1, 0.2], {"lane_offset": [0.1, 0.2, 0.3]}), folder / "drive.parquet")
     found = show_drive(folder, "LP")
-    assert found.map is None
-    assert "<polyline" in str(found.along)
+    assert found.track["signals"] == {"value": [0.1, 0.2, 0.3]}
 
 
 def test_films_are_served_and_nothing_else(drives: Path) -> None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 from tests.kept import as_kept, defaults_of
 from tests.report.test_kept_run import everything, plain
@@ -15,11 +13,9 @@ from tests.studies.planned import clip_study, glance_experiment
 from tests.web.client import Browser, Client
 from tests.web.test_drives import lap
 
-from roadworthy.driving.drives import Drive
 from roadworthy.driving.drives.readers import write_drive
 from roadworthy.reliability.human import SimulatedHumans, estimate_threshold
 from roadworthy.web.app import create_app
-from roadworthy.web.drives import along, drive_map
 from roadworthy.web.settings import ServerSettings
 from roadworthy.web.thresholds import threshold_chart
 
@@ -58,7 +54,7 @@ def told(text: str) -> str:
     ("name", "addresses"),
     [
         ("runs", ("/runs", "/runs/before", "/compare?first=before&second=after")),
-        ("look", ("/look", "/look/before")),
+        ("look", ("/look/before",)),
         ("drives", ("/drives", "/drives/drives?drive=one", "/drives/drives?drive=two&metric=SD(SP)")),
         (
             "studies",
@@ -71,42 +67,14 @@ def test_pages_are_as_kept(browser: Browser, name: str, addresses: tuple[str, ..
     as_kept(KEPT / f"{name}.html", "\n".join(pages) + "\n")
 
 
-@pytest.mark.parametrize(
-    ("name", "query"),
-    [
-        ("all", "cases?limit=50"),
-        ("some", "cases?requirement=R1&system=dave2&status=violated&offset=2&limit=3"),
-        ("changed", "cases?order=unseen&status=all&limit=5"),
-    ],
-)
-def test_cases_of_the_wall_are_as_kept(browser: Browser, name: str, query: str) -> None:
-    found: Any = browser.get(f"/look/before/{query}").json()
-    as_kept(KEPT / f"cases-{name}.json", told(json.dumps(found, indent=1, ensure_ascii=False)) + "\n")
+def test_cases_of_the_wall_are_as_kept(browser: Browser) -> None:
+    found = browser.cases("before")
+    as_kept(KEPT / "cases.json", told(json.dumps(found, indent=1, ensure_ascii=False)) + "\n")
 
 
-def test_maps_and_charts_of_drives_are_as_kept() -> None:
-    crashed = lap(crash=True)
-    values = np.linspace(-2, 9, len(crashed))
-    values[40:60], values[70] = np.nan, np.inf
-    lost = {**crashed.signals, "x": np.where(np.arange(len(crashed)) < 30, np.nan, crashed.signals["x"])}
-    still = Drive("still", [0.0, 1.0, 2.0], {"x": [0.0, 0.1, 0.2], "y": [5.0, 5.0, 5.0]})
-    tall = Drive("tall", [0.0, 1.0, 2.0], {"x": [0.0, 1.0, 2.0], "y": [0.0, 90.0, 400.0]})
-    nowhere = Drive("nowhere", [0.0, 1.0], {"x": [np.nan] * 2, "y": [0.0, 1.0]})
-    gone = Drive(
-        "lost", crashed.time, lost, crashed.events, sectors=crashed.sectors, sector_names=crashed.sector_names
-    )
-    numbers = np.array([1.0, 1.0, 1.0])
-    parts = [
-        drive_map(crashed, values, ("circle-02",), "a & b"),
-        drive_map(gone, values, (), "speed"),
-        drive_map(still, numbers, (), "speed"),
-        drive_map(tall, numbers * np.nan, (), "speed"),
-        along(crashed, values, ("circle-01",), "a & b"),
-        along(still, numbers, (), "speed"),
-    ]
-    assert drive_map(nowhere, numbers[:2], (), "speed") is None
+def test_charts_of_thresholds_are_as_kept() -> None:
     people = [SimulatedHumans(threshold=0.6).answer(seed=seed) for seed in (1, 2)]
-    parts += [threshold_chart(estimate_threshold(one, samples=20 * n)) for n, one in enumerate(people)]
+    parts = [threshold_chart(estimate_threshold(one, samples=20 * n)) for n, one in enumerate(people)]
     as_kept(KEPT / "drawings.svg", "\n".join(map(str, parts)).replace("><", ">\n<") + "\n")
 
 

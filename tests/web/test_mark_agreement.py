@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from roadworthy.web.wall import FILE, MARKS, CaseMark, add_mark, mark_agreement
+from roadworthy.web.wall import FILE, MARKS, CaseMark, add_marks, mark_agreement
 
 
 def say(folder: Path, case: str, rater: str, mark: str) -> None:
@@ -41,7 +41,7 @@ def test_the_latest_mark_counts_and_what_was_taken_back_does_not(tmp_path: Path)
 
 
 def test_marks_without_a_rater_are_of_one_person(tmp_path: Path) -> None:
-    add_mark(tmp_path, CaseMark("R1", "dave2", "town-1", "fault"))
+    add_marks(tmp_path, [CaseMark("R1", "dave2", "town-1", "fault")])
     found = mark_agreement(tmp_path)
     assert (found.alpha, found.people, found.marked, found.cases) == (None, 1, 1, 0)
 

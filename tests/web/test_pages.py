@@ -5,27 +5,33 @@ from __future__ import annotations
 import asyncio
 import html
 import json
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.web.client import Browser, Client, finished
 
+from roadworthy.cases import Case, RecordDrive, Requirement, Verdict
 from roadworthy.models.zoo.saved import weights_folder
-from roadworthy.runs.store import StoredRun
+from roadworthy.runs import RunStore
+from roadworthy.runs.store import StoredRun, begin_manifest
+from roadworthy.runs.store.digests import Digest
 from roadworthy.web.app import create_app
 from roadworthy.web.jobs.queue import JobState, Stage, write_state
 from roadworthy.web.jobs.worker import work_on
+from roadworthy.web.runs import found_in
 from roadworthy.web.settings import ServerSettings
 
 NIGHT = "If the driving time changes into night, then the ego-vehicle should slow down."
 ASK = {"kind": "rules", "text": NIGHT, "models": ["dave2"], "data": "world:town", "frames": 4}
 
 
-def test_the_way_in_leads_to_writing(client: Client) -> None:
+def test_the_way_in_leads_to_the_runs(client: Client) -> None:
     answer = client.get("/")
-    assert (answer.status, answer.headers["location"]) == (303, "/write")
+    assert (answer.status, answer.headers["location"]) == (303, "/runs")
 
 
 def test_models_and_data_can_be_chosen(browser: Browser) -> None:
@@ -56,12 +62,12 @@ def test_a_model_has_one_name_before_and_after_the_run(tmp_path: Path) -> None:
     (folder / "job.json").write_text(json.dumps({**ASK, "models": [reference]}))
     work_on(folder)
     browser = Browser(Client(create_app(settings)))
-    row = json.loads(browser.get(f"/look/{folder.name}/cases?status=all").text)["cases"][0]
+    row = browser.cases(folder.name, status="all")[0]
     assert row["system"] == "careful"
     assert f"<b>{row['system']}</b>" in browser.page("/write").text
-    assert f'<td data-label="Models">{row["system"]}</td>' in browser.page("/runs").text
+    assert f'<span data-label="Models">{row["system"]}</span>' in browser.page("/runs").text
     assert f"{row['system']} on 4 frames" in browser.page(f"/runs/{folder.name}").text
-    assert f"({row['system']}, {folder.name})" in browser.page("/look").text
+    assert f"({row['system']}, {folder.name})" in browser.page("/studies").text
     assert f'value="{reference}"' in browser.page("/write").text
 
 
@@ -74,7 +80,7 @@ def test_the_list_of_runs_says_what_they_found(settings: ServerSettings, text: s
     (folder / "job.json").write_text(json.dumps({**ASK, "text": text, "allow": 0 if "%" in text else 1}))
     work_on(folder)
     page = Browser(Client(create_app(settings))).page("/runs").text
-    (cell,) = re.findall(r'<td data-label="Outcome">(.*?)</td>', page)
+    (cell,) = re.findall(r'<p data-label="Outcome">(.*?)</p>', page)
     assert re.findall(r'class="chip (\w*)"', cell) == ([said] if said else [])
     if said:
         (number, judged) = map(int, re.findall(r"<small>(\d+) of (\d+)</small>", cell)[0])
@@ -100,7 +106,7 @@ def test_a_run_that_was_stopped_is_unfinished(settings: ServerSettings) -> None:
     (folder / "job.json").write_text(json.dumps(ASK))
     write_state(folder, JobState(Stage.CANCELLED, done=2, total=4))
     page = Browser(Client(create_app(settings))).page("/runs").text
-    assert '<td data-label="Outcome"><span class="chip unfinished">unfinished</span></td>' in page
+    assert '<p data-label="Outcome"><span class="chip unfinished">unfinished</span></p>' in page
 
 
 @pytest.mark.parametrize(
@@ -129,9 +135,42 @@ def test_where_less_is_tested_than_the_words_say_it_is_told(settings: ServerSett
     (folder / "job.json").write_text(json.dumps({**ASK, "text": text}))
     work_on(folder)
     page = html.unescape(browser.page(f"/runs/{folder.name}").text)
-    assert f'<small class="note">{note}</small>' in page
+    assert f'<p role="note">{note}' in page
     (outcome,) = browser.get(f"/jobs/{folder.name}").json()["outcomes"]
     assert note in outcome["notes"]
+
+
+def test_a_run_is_named_by_its_suite_and_shows_how_it_came_out(tmp_path: Path) -> None:
+    pictures = [np.full((2, 2, 3), level, np.uint8) for level in (0, 90)]
+    with RunStore(
+        tmp_path / "r" / "runs" / "r1" / "dave2",
+        Requirement("R1", "…", "rules"),
+        system="dave2",
+        images=tmp_path / "r" / "images",
+    ) as store:
+        for name, margin in (("a", 1.0), ("b", -1.0), ("c", -3.0), ("d", 2.0)):
+            case = Case(name, "R1", (RecordDrive("x"),), {})
+            store.append(case, Verdict.from_margin(case, margin), pictures if name == "b" else [])
+    begin_manifest(tmp_path / "r", models={}, data={}, settings={"title": "Night <shift>"})
+    browser = Browser(Client(create_app(ServerSettings(tmp_path / "out", (tmp_path / "r",)))))
+    page = browser.page("/runs").text
+    assert '<h3><a href="/runs/r">Night &lt;shift&gt;</a></h3>' in page
+    assert 'aria-label="2 violated, 0 errors, 2 passed, 0 not applicable"' in page
+    assert 'data-suite="Night &lt;shift&gt;"' in page
+    assert html.unescape(page.partition('data-rates="')[2].partition('"')[0]) == '{"R1 on dave2": [2, 4]}'
+    # Of the worst there is no picture.
+    assert len(browser.get("/runs/r/worst").json()["pictures"]) == 2
+    assert browser.get("/runs/nowhere/worst").status == 404
+
+
+def test_look_leads_to_the_run_that_wrote_last(tmp_path: Path) -> None:
+    assert Client(create_app(ServerSettings(tmp_path))).get("/look").headers["location"] == "/runs"
+    folders = [tmp_path / name for name in ("a", "b c")]
+    for number, folder in enumerate(folders):
+        (folder / "runs").mkdir(parents=True)
+        os.utime(folder, (1e9 + number, 1e9 + number))
+    answer = Client(create_app(ServerSettings(tmp_path / "out", tuple(folders)))).get("/look")
+    assert (answer.status, answer.headers["location"]) == (303, "/look/b-c")
 
 
 def test_an_empty_page_of_runs_says_what_to_do(tmp_path: Path) -> None:
@@ -155,7 +194,7 @@ def test_what_a_run_found_is_shown(settings: ServerSettings) -> None:
     for name in (folder.name, "run"):
         page = browser.page(f"/runs/{name}").text
         assert "The requirement is violated." in page
-        assert "The worst violations" in page
+        assert ">Worst <details" in page.replace("\n", "")
         (cases,) = re.findall(r'data-cases="([^"]*)"', page)
         digest = json.loads(html.unescape(cases))[0]["pictures"][0]
         answer = browser.get(f"/runs/{name}/files/images/{digest[:2]}/{digest}.png")
@@ -304,3 +343,28 @@ def test_what_is_wrong_with_a_suite_is_told(browser: Browser) -> None:
     answer = browser.post("/jobs", {"kind": "suite", "document": {"models": 5}})
     assert answer.status == 422
     assert answer.json()["error"].startswith("models: expected a mapping, got 5")
+
+
+def test_a_trend_is_of_runs_that_asked_the_same(tmp_path: Path) -> None:
+    def asked(name: str, text: str, data: str) -> str:
+        folder, case = tmp_path / name, Case("a", "R1", (RecordDrive("x"),), {})
+        with RunStore(
+            folder / "runs" / "r1" / "dave2", Requirement("R1", text, "rules"), system="dave2"
+        ) as store:
+            store.append(case, Verdict.from_margin(case, 1.0), [])
+        begin_manifest(
+            folder, models={}, data={data: Digest("1" * 64, "the frames")}, settings={"title": "rules run"}
+        )
+        return found_in(folder).asked
+
+    assert asked("one", "slow down", "town") == asked("two", "slow down", "town")
+    assert (
+        len(
+            {
+                asked("three", "stop", "town"),
+                asked("four", "slow down", "meadow"),
+                asked("five", "slow down", "town"),
+            }
+        )
+        == 3
+    )

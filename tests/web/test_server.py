@@ -309,14 +309,8 @@ def test_what_only_some_forms_have(tmp_path: Path) -> None:
     document = {"models": "dave2", "data": {"d": {"data": "world", "sample": 1}}, "requirements": {"R": "x"}}
     with pytest.raises(InputError, match=r"^a suite has no preview: start the run$"):
         services.preview(SuiteAsk(document=document), 1)
-    with pytest.raises(InputError, match=r"^only a case of a rule can be shrunk$"):
-        services.least(BbslAsk(**RULE), {})
     undeclared = RulesAsk(**RULE | {"models": ("other",)})
-    for call in (
-        lambda: services.preview(undeclared, 1),
-        lambda: services.least(undeclared, {}),
-        lambda: services.copied(tmp_path, {}, undeclared),
-    ):
+    for call in (lambda: services.preview(undeclared, 1), lambda: services.copied(tmp_path, [], undeclared)):
         with pytest.raises(InputError, match="this server has no model 'other'"):
             call()
     for ask, most in ((services.rule, 4_000), (services.spec, 20_000)):

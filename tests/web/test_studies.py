@@ -17,7 +17,6 @@ from roadworthy.errors import InputError
 from roadworthy.web import drives, studies, thresholds
 from roadworthy.web.app import create_app
 from roadworthy.web.compare import systems_of
-from roadworthy.web.look import _sentence
 from roadworthy.web.services import Services
 from roadworthy.web.settings import ServerSettings
 
@@ -150,7 +149,6 @@ def test_runs_that_cannot_be_read_have_no_models_and_say_why(tmp_path: Path) -> 
     (tmp_path / "runs" / "x").mkdir(parents=True)
     (tmp_path / "requirements.jsonl").write_text("{")
     assert systems_of(tmp_path) == ()
-    assert "requirements.jsonl" in _sentence(tmp_path) or str(tmp_path) in _sentence(tmp_path)
 
 
 def test_no_more_drives_are_found_than_a_page_can_list(

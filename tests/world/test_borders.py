@@ -16,7 +16,6 @@ from roadworthy.errors import SceneError
 from roadworthy.world import (
     Camera,
     Conditions,
-    Marking,
     Scene,
     Scenery,
     Simulation,
@@ -24,7 +23,6 @@ from roadworthy.world import (
     VehicleLimits,
     VehicleState,
     WorldObject,
-    Zone,
     add,
     advance,
     careful_driver,
@@ -41,7 +39,8 @@ from roadworthy.world.painter import Silhouette, _topological, paint_order
 from roadworthy.world.raster import _standing
 from roadworthy.world.render import _truncation
 from roadworthy.world.roadside import _RoadsidePlanner, traffic_after, traffic_near
-from roadworthy.world.scene import details_of
+from roadworthy.world.scene import Marking, details_of
+from roadworthy.world.track import Zone
 
 EMPTY = Scene(track("meadow"), 100.0)
 approx: Any = pytest.approx  # may stand beside what is exact in one tuple

@@ -25,7 +25,6 @@ from roadworthy.world import (
     Track,
     VehicleLimits,
     VehicleState,
-    Zone,
     add,
     advance,
     careful_driver,
@@ -38,7 +37,7 @@ from roadworthy.world import (
 from roadworthy.world.driver import WHEELBASE
 from roadworthy.world.roadside import traffic_after
 from roadworthy.world.shapes import mesh_of
-from roadworthy.world.track import LANE_CENTRE
+from roadworthy.world.track import LANE_CENTRE, Zone
 
 
 @pytest.mark.parametrize("name", [*TRACK_NAMES, *HELD_OUT_TRACK_NAMES])

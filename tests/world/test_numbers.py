@@ -297,7 +297,7 @@ def surfaces() -> dict[str, list[float]]:
         canvas = shading._Canvas(scene, raster, labels, depth, influence)
         rows = slice(0, 48)
         bright, coarse = canvas.texture.brightness(rows, depth, 10)
-        kept = clearness(sky.light, labels, depth, has_sky=True)
+        kept = clearness(sky.light, labels, depth, slice(None))
         veil = 1 - kept
         shading._wet_road(kept, veil, 0.7, labels, depth, coarse)
         *colors, glow = SubPixels.of(raster, rows).colors(canvas.color)

@@ -17,12 +17,10 @@ from roadworthy.world import (
     WEATHERS,
     Camera,
     Conditions,
-    Marking,
     Scene,
     Scenery,
     Track,
     WorldObject,
-    Zone,
     add,
     classes,
     frame_of,
@@ -32,6 +30,8 @@ from roadworthy.world import (
     track,
     with_conditions,
 )
+from roadworthy.world.scene import Marking
+from roadworthy.world.track import Zone
 
 
 def _everything(frame: Frame) -> list[object]:

@@ -18,7 +18,6 @@ from roadworthy.world import (
     Picture,
     Scene,
     WorldObject,
-    boxes_of,
     careful_driver,
     cautions,
     classes,
@@ -29,6 +28,7 @@ from roadworthy.world import (
     with_conditions,
 )
 from roadworthy.world.camera import Flags, Floats
+from roadworthy.world.render import boxes_of
 from roadworthy.world.sky import panorama
 
 

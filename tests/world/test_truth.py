@@ -12,12 +12,12 @@ from roadworthy.world import (
     Scene,
     Scenery,
     add,
-    boxes_of,
     classes,
     frame_of,
     make_scene,
     render,
 )
+from roadworthy.world.render import boxes_of
 
 
 def test_boxes_are_tight_round_the_instance_pixels(picture: Picture) -> None:

@@ -12,24 +12,18 @@
 from __future__ import annotations
 
 from roadworthy.bbsl.arrays import RaggedBoxes
-from roadworthy.bbsl.batches import Outcomes
-from roadworthy.bbsl.bindings import Bindings, FrameView, PerFrame, Source, load_bindings
-from roadworthy.bbsl.evaluation import SpecificationOutcome
+from roadworthy.bbsl.bindings import Bindings, FrameView, PerFrame, load_bindings
 from roadworthy.bbsl.parsing import load, parse
 from roadworthy.bbsl.specification import Spec
-from roadworthy.bbsl.syntax import SpecificationError, SpecificationProblem
+from roadworthy.bbsl.syntax import SpecificationError
 from roadworthy.bbsl.values import Box, Interval
 
 __all__ = [
     "Bindings",
     "Box",
     "Interval",
-    "SpecificationOutcome",
-    "Outcomes",
     "PerFrame",
-    "SpecificationProblem",
     "RaggedBoxes",
-    "Source",
     "Spec",
     "SpecificationError",
     "FrameView",

@@ -144,10 +144,6 @@ class BoxArrays:
         """Say where both have a point in common."""
         return self.x.overlaps(other.x) & self.y.overlaps(other.y)
 
-    def missing(self) -> Flags:
-        """Say which rows have no value."""
-        return np.isnan(self.x.lower)
-
 
 @dataclass(frozen=True)
 class Sets:
@@ -356,10 +352,9 @@ class ArrayCoordinates:
             bound = bindings[name]
             value = _array(bound() if callable(bound) else bound, function.result, name)
             self._given[name] = value
-            many = _COLUMNS[function.result]
             if isinstance(value, RaggedBoxes):
                 sizes[f"{name}()"] = len(value.counts)
-            elif many is not None and value.ndim > many:
+            elif function.result is not Type.SET_BB and value.ndim > (function.result in _ENDS):
                 sizes[f"{name}()"] = len(value)
         self.height = _size(height, "height", sizes)
         self.width = _size(width, "width", sizes)
@@ -435,17 +430,7 @@ class ArrayCoordinates:
         return Sets(self._box(given.xyxy, name, height), counts, given.counts >= 0)
 
 
-# How many axes a value for all frames has; None where an array is never one value for each frame.
-_COLUMNS: dict[Type, int | None] = {
-    Type.BOOL: 0,
-    Type.REAL: 0,
-    Type.INTERVAL: 1,
-    Type.BB: 1,
-    Type.SET_BB: None,
-}
-
-
-# How many numbers an interval, or a box, is given by.
+# How many numbers an interval, or a box, is given by; such a value has an axis also for one frame.
 _ENDS = {Type.INTERVAL: 2, Type.BB: 4, Type.SET_BB: 4}
 
 
@@ -554,30 +539,26 @@ def _pair(one: Intervals) -> Interval | None:
 
 def many_values(values: Sequence[Any], kind: Type) -> Many:
     """Return values as `evaluation` has them, one for each row, as arrays."""
+    known = np.array([one is not None for one in values], np.bool_)
     match kind:
         case Type.BOOL:
-            return Kleene(
-                np.array([one is True for one in values], np.bool_),
-                np.array([one is False for one in values], np.bool_),
-            )
-        case Type.REAL:
-            return Intervals.points(np.array([np.nan if one is None else one for one in values], np.float64))
-        case Type.INTERVAL:
-            return _intervals(values)
+            true = np.array([one is True for one in values], np.bool_)
+            return Kleene(true, known & ~true)
         case Type.BB:
             return _boxes(values)
-    flat = [box for one in values if one is not None for box in one]
-    counts = np.array([0 if one is None else len(one) for one in values], np.intp)
-    return Sets(_boxes(flat), counts, np.array([one is not None for one in values], np.bool_))
-
-
-def _intervals(values: Sequence[Interval | None]) -> Intervals:
-    ends = np.array([(np.nan, np.nan) if one is None else one for one in values], np.float64).reshape(-1, 2)
-    return Intervals(ends[:, 0], ends[:, 1])
+        case Type.SET_BB:
+            counts = np.array([len(one or ()) for one in values], np.intp)
+            return Sets(_boxes([box for one in values for box in one or ()]), counts, known)
+    numbers = _numbers(values, _ENDS.get(kind, 1))
+    return Intervals(numbers[0], numbers[-1])
 
 
 def _boxes(values: Sequence[Box | None]) -> BoxArrays:
-    return BoxArrays(
-        _intervals([None if one is None else one.x for one in values]),
-        _intervals([None if one is None else one.y for one in values]),
-    )
+    left, right, low, high = _numbers(values, 4)
+    return BoxArrays(Intervals(left, right), Intervals(low, high))
+
+
+def _numbers(values: Sequence[Any], count: int) -> Array:
+    """Return the so many numbers of each value, one value in each column."""
+    rows = [np.full(count, np.nan) if one is None else np.ravel(one) for one in values]
+    return np.array(rows, np.float64).reshape(-1, count).T

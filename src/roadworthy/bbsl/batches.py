@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.bbsl import arrays, syntax
-from roadworthy.bbsl.evaluation import Evaluator, Prepared, require_one_frame
+from roadworthy.bbsl.evaluation import Evaluator, Prepared, projection, require_one_frame
 from roadworthy.bbsl.specification import CaseClause, ExternalFunction, Spec
 from roadworthy.bbsl.values import Coordinates, Value
 
@@ -78,7 +78,7 @@ def evaluate_many(
     prepared.check_bound(bindings)
     coordinates = arrays.ArrayCoordinates(prepared.functions, bindings, height, width, count)
     rows = _Rows(prepared, bindings, coordinates, np.arange(coordinates.count))
-    applies = arrays.Kleene.constant(True) if spec.precondition is None else rows.condition(spec.precondition)
+    applies = rows.condition(spec.precondition or syntax.TruthConstant(True))
     values = {}
     for case in spec.case_blocks:
         held = rows.case(case)
@@ -205,15 +205,8 @@ def _single(box: arrays.BoxArrays, count: int) -> arrays.Sets:
     ends = (box.x.lower, box.x.upper, box.y.lower, box.y.upper)
     left, right, low, high = (np.broadcast_to(one, count) for one in ends)
     whole = arrays.BoxArrays(arrays.Intervals(left, right), arrays.Intervals(low, high))
-    known = ~whole.missing()
+    known = ~np.isnan(whole.x.lower)
     return arrays.Sets(whole.taken(np.flatnonzero(known)), known.astype(np.intp), known)
-
-
-def _projection(part: syntax.AxisProjection, box: arrays.BoxArrays) -> arrays.Intervals:
-    side = box.x if part.axis == "x" else box.y
-    if part.end is None:
-        return side
-    return arrays.Intervals.points(side.lower if part.end == "lower" else side.upper)
 
 
 def _literal(_: syntax.Expression, lower: arrays.Intervals, upper: arrays.Intervals) -> arrays.Intervals:
@@ -244,9 +237,7 @@ def _combination(part: syntax.Combination, left: Any, right: Any) -> arrays.Many
 
 
 def _relation(part: syntax.BoxRelation, left: Any, right: Any) -> arrays.Kleene:
-    operator = part.operator
-    if operator in syntax.MIRRORED:
-        operator, left, right = syntax.MIRRORED[operator], right, left
+    operator, left, right = syntax.turned(part.operator, left, right)
     held: arrays.Kleene = getattr(left, _RELATIONS[operator])(right)
     return held & ~left.same(right) if operator == "subset" else held
 
@@ -263,7 +254,7 @@ _RELATIONS = {
 
 # What is compared and joined has these types, because they were checked.
 _COMPUTED: dict[type[syntax.Expression], Callable[..., arrays.Many]] = {
-    syntax.AxisProjection: _projection,
+    syntax.AxisProjection: projection,
     syntax.Width: lambda _, interval: arrays.Intervals.points(
         np.maximum(interval.upper - interval.lower, 0.0)
     ),

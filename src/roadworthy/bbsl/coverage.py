@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from roadworthy.bbsl.checking import lazy_z3 as z3
 from roadworthy.bbsl.checking import symbols
 from roadworthy.bbsl.checking.encoding import Encoding
-from roadworthy.bbsl.checking.models import number_of
+from roadworthy.bbsl.checking.models import box_of
 from roadworthy.bbsl.evaluation import Evaluator
 from roadworthy.bbsl.margins import Margin, MarginContext, Margins
 from roadworthy.bbsl.specification import Spec
@@ -343,13 +343,9 @@ class _BorderSearch:
 
     @cached_property
     def _values(self) -> dict[str, Value]:
-        prepared, coordinates = self.spec.prepared, Coordinates(self.height, self.width)
-        return {
-            name: coordinates.inward(
-                self.bindings.get(name), one.result, name, prepared.axes["function", name]
-            )
-            for name, one in prepared.functions.items()
-        }
+        prepared = self.spec.prepared
+        evaluator = Evaluator(prepared, self.bindings, Coordinates(self.height, self.width))
+        return {name: evaluator.call(one, []) for name, one in prepared.functions.items()}
 
     @cached_property
     def _start(self) -> Box:
@@ -403,7 +399,7 @@ class _BorderSearch:
             solver.add(*_within(moved, self._start, limit))
             outcome = solver.check()
             if outcome == z3.sat:
-                best = _box_of(solver.model(), moved)
+                best = box_of(solver.model(), moved)
                 high = min(limit, _moved(self._start, best))
             elif outcome == z3.unsat and best is not None:
                 low = limit
@@ -422,7 +418,7 @@ class _BorderSearch:
             solver.add(term == _exact(place))
             if solver.check() == z3.sat:
                 # It stays put while the next edges are tried.
-                best = _box_of(solver.model(), moved)
+                best = box_of(solver.model(), moved)
             else:
                 solver.pop()
         return best
@@ -444,11 +440,6 @@ def _moved(one: Box, other: Box) -> float:
     return max(abs(a - b) for a, b in zip((*one.x, *one.y), (*other.x, *other.y), strict=True))
 
 
-def _box_of(model: Any, box: symbols.SymbolicBox) -> Box:
-    ends = [number_of(model, one) for one in symbols.terms(box)]
-    return Box(Interval(*ends[:2]), Interval(*ends[2:]))
-
-
 def pinned(symbolic: symbols.Symbolic, value: Value) -> symbols.Formula:
     """Return the formula that a symbolic value is the one that is known.
 
@@ -464,10 +455,8 @@ def pinned(symbolic: symbols.Symbolic, value: Value) -> symbols.Formula:
         return symbols.conjunction(
             one for member, box in pairs for one in (member.present, pinned(member.box, box))
         )
-    places: Any = (*value.x, *value.y) if isinstance(value, Box) else value
-    terms = symbols.terms(symbolic)
-    numbers = places if isinstance(places, tuple) else (places,)
-    return symbols.conjunction(term == _exact(place) for term, place in zip(terms, numbers, strict=True))
+    pairs = zip(symbols.terms(symbolic), np.ravel(value).tolist(), strict=True)
+    return symbols.conjunction(term == _exact(place) for term, place in pairs)
 
 
 @dataclass(frozen=True)

@@ -132,9 +132,7 @@ def evaluate(
     """
     require_one_frame(spec)
     evaluator = Evaluator(spec.prepared, bindings, Coordinates(height, width))
-    applies: bool | None = True
-    if spec.precondition is not None:
-        applies = evaluator.condition(spec.precondition, {})
+    applies = evaluator.condition(spec.precondition or syntax.TruthConstant(True), {})
     if applies is not True:
         return SpecificationOutcome(applies, dict.fromkeys(spec.labels))
     return SpecificationOutcome(True, {case.label: evaluator.case(case) for case in spec.case_blocks})
@@ -259,17 +257,18 @@ def as_number(value: Any) -> float:
     return float(value.lower if isinstance(value, Interval) else value)
 
 
-def _interval(value: Any) -> Any:
+def as_interval(value: Any) -> Any:
     """Return a real as a point interval; everything else as it is."""
     return Interval(value, value) if type(value) in (float, int) else value
 
 
-def _projection(part: syntax.AxisProjection, box: Box) -> Interval:
+def projection(part: syntax.AxisProjection, box: Any) -> Any:
+    """Return a side of a box, or of arrays of boxes, or an end of it as a point interval (Definition 7)."""
     side = box.x if part.axis == "x" else box.y
     if part.end is None:
         return side
     end = side.lower if part.end == "lower" else side.upper
-    return Interval(end, end)
+    return type(side)(end, end)
 
 
 def _literal(_: syntax.Expression, lower: Any, upper: Any) -> Interval | None:
@@ -289,15 +288,13 @@ def _combination(part: syntax.Combination, left: Any, right: Any) -> Value:
 
 
 def _relation(part: syntax.BoxRelation, left: Any, right: Any) -> bool:
-    operator = part.operator
-    if operator in syntax.MIRRORED:
-        operator, left, right = syntax.MIRRORED[operator], right, left
+    operator, left, right = syntax.turned(part.operator, left, right)
     if operator == "<=":
         return as_number(left) <= as_number(right)
     if operator == "in":
         return bool(right.lower <= as_number(left) <= right.upper)
     if isinstance(left, Interval) or isinstance(right, Interval):
-        left, right = _interval(left), _interval(right)
+        left, right = as_interval(left), as_interval(right)
     if operator == "=":
         return bool(left == right)
     if operator == "<":
@@ -308,7 +305,7 @@ def _relation(part: syntax.BoxRelation, left: Any, right: Any) -> bool:
 
 
 _COMPUTED: dict[type[syntax.Expression], Callable[..., Value]] = {
-    syntax.AxisProjection: _projection,
+    syntax.AxisProjection: projection,
     syntax.Width: lambda _, interval: max(0.0, interval.upper - interval.lower),
     syntax.Ratio: _ratio,
     syntax.IntervalLiteral: _literal,

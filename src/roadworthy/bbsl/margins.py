@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 from roadworthy.bbsl import syntax
-from roadworthy.bbsl.evaluation import Evaluator, as_number
+from roadworthy.bbsl.evaluation import Evaluator, as_interval, as_number
 from roadworthy.bbsl.specification import CaseClause
 from roadworthy.bbsl.values import EMPTY, Box, Interval, Value, area
 
@@ -221,16 +221,17 @@ def _members(value: Value) -> Sequence[Value]:
 
 def _distance(operator: str, left: Value, right: Value) -> float:
     """Return how far two values are from where the relation begins or ends to hold."""
-    if isinstance(left, Box) and isinstance(right, Box):
-        sides = [_interval_distance(operator, a, b) for a, b in ((left.x, right.x), (left.y, right.y))]
-        if operator in ("subset", "superset"):
-            weak = "subseteq" if operator == "subset" else "superseteq"
-            inside = min(_interval_distance(weak, a, b) for a, b in zip(left, right, strict=True))
-            return min(inside, max(_apart(a, b) for a, b in zip(left, right, strict=True)))
-        return min(sides)
-    if operator in ("<=", ">=", "in") or not (isinstance(left, Interval) or isinstance(right, Interval)):
+    if operator in ("<=", ">=", "in") or not (
+        isinstance(left, Box | Interval) or isinstance(right, Interval)
+    ):
         return _real_distance(operator, left, right)
-    return _interval_distance(operator, _as_interval(left), _as_interval(right))
+    operator, left, right = syntax.turned(operator, left, right)
+    if isinstance(left, Box) and isinstance(right, Box):
+        sides = list(zip(left, right, strict=True))
+    else:
+        sides = [(as_interval(left), as_interval(right))]
+    distances = [_interval_distance(operator, a, b) for a, b in sides]
+    return min(*distances, max(_apart(a, b) for a, b in sides)) if operator == "subset" else min(distances)
 
 
 def _real_distance(operator: str, left: Value, right: Value) -> float:
@@ -246,21 +247,12 @@ def _interval_distance(operator: str, a: Interval, b: Interval) -> float:
     match operator:
         case "<":
             return b.lower - a.upper
-        case ">":
-            return a.lower - b.upper
         case "=":
             return -_apart(a, b)
         case "overlaps":
             return min(a.upper - b.lower, b.upper - a.lower)
-        case "subset" | "subseteq":
-            inside = min(a.lower - b.lower, b.upper - a.upper)
-            return inside if operator == "subseteq" else min(inside, _apart(a, b))
-    return _interval_distance(operator.replace("super", "sub"), b, a)
+    return min(a.lower - b.lower, b.upper - a.upper)  # within, or strictly so
 
 
 def _apart(a: Interval, b: Interval) -> float:
     return max(abs(a.lower - b.lower), abs(a.upper - b.upper))
-
-
-def _as_interval(value: Value) -> Interval:
-    return value if isinstance(value, Interval) else Interval(as_number(value), as_number(value))

@@ -145,11 +145,7 @@ _NAMES = {symbol: name for name, symbol in syntax.SYMBOLS.items()} | {"~": "over
 
 
 class _Builder:
-    def __init__(self, source: str, path: str | None) -> None:
-        self._source = source
-        self._path = path
-
-    def spec(self, tree: Tree[Token]) -> Spec:
+    def spec(self, tree: Tree[Token], source: str, path: str | None) -> Spec:
         functions: tuple[ExternalFunction, ...] = ()
         precondition: syntax.Expression | None = None
         cases: list[CaseClause] = []
@@ -161,7 +157,7 @@ class _Builder:
                 precondition = self.expression(inside[0]) if inside else None
             else:
                 cases.append(self._case(part))
-        return Spec(functions, precondition, tuple(cases), source=self._source, path=self._path)
+        return Spec(functions, precondition, tuple(cases), source=source, path=path)
 
     def _function(self, tree: Tree[Token]) -> ExternalFunction:
         name, *types = cast("list[Token]", tree.children)
@@ -323,7 +319,7 @@ def parse(text: str, *, path: str | None = None) -> Spec:
     try:
         tree = grammar().parse(text)
         _check_depth(tree)
-        spec = _Builder(text, path).spec(tree)
+        spec = _Builder().spec(tree, text, path)
         if not spec.case_blocks:
             end = len(text.rstrip())
             message = "the specification has no case: expected at least one 'case LABEL … endcase'"

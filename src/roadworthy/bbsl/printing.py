@@ -341,4 +341,4 @@ def _comments(source: str) -> Iterator[_Comment]:
     for found in _COMMENT.finditer(source):
         if not found[0].startswith('"'):
             line = source[source.rfind("\n", 0, found.start()) + 1 : found.start()]
-            yield _Comment(found.start(), found[0].rstrip(), not line.strip())
+            yield _Comment(found.start(), found[0].rstrip(), not line.replace("\ufeff", "").strip())

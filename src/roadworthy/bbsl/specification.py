@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from roadworthy.bbsl.syntax import NOWHERE, Expression, Span, Type, is_temporal
+from roadworthy.bbsl.syntax import Expression, SyntaxPart, Type, is_temporal
 
 if TYPE_CHECKING:
     from roadworthy.bbsl.batches import Outcomes
@@ -19,34 +19,28 @@ if TYPE_CHECKING:
     from roadworthy.bbsl.evaluation import Prepared, SpecificationOutcome
 
 
-@dataclass(frozen=True)
-class ExternalFunction:
+class ExternalFunction(SyntaxPart):
     """A function that the specification gets from outside: ``laneAt(real): setBB``."""
 
     name: str
     parameters: tuple[Type, ...]
     result: Type
-    span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True)
-class Let:
+class Let(SyntaxPart):
     """A name for a value, seen by the bindings after it and by the condition of its case."""
 
     name: str
     type: Type
     value: Expression
-    span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True)
-class CaseClause:
+class CaseClause(SyntaxPart):
     """A reaction, and when the system should react so."""
 
     label: str
     lets: tuple[Let, ...]
     condition: Expression
-    span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True)

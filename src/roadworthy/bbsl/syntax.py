@@ -7,11 +7,11 @@ defined in `roadworthy.bbsl.evaluation`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import Literal, dataclass_transform
+from typing import Any, Literal, dataclass_transform
 
 from roadworthy.errors import InputError, excerpt
 
@@ -23,8 +23,18 @@ Operator = Literal[
 ]
 """The relations, by their ASCII spelling."""
 
-MIRRORED: dict[str, Operator] = {">": "<", ">=": "<=", "superset": "subset", "superseteq": "subseteq"}
-"""The relations that are others with their sides exchanged."""
+_MIRRORED: dict[str, Operator] = {">": "<", ">=": "<=", "superset": "subset", "superseteq": "subseteq"}
+
+
+def turned(operator: str, left: Any, right: Any) -> tuple[str, Any, Any]:
+    """Return a relation with its sides exchanged where it is another one that way, as > is <.
+
+    Example:
+        >>> turned(">", 1, 2), turned("=", 1, 2)
+        (('<', 2, 1), ('=', 1, 2))
+    """
+    return (_MIRRORED[operator], right, left) if operator in _MIRRORED else (operator, left, right)
+
 
 SYMBOLS = {
     "<=": "≤",
@@ -67,14 +77,18 @@ NOWHERE = Span()
 
 @dataclass_transform(frozen_default=True)
 @dataclass(frozen=True)
-class Expression:
-    """A part of a condition that has a value; its subclasses are frozen dataclasses."""
+class SyntaxPart:
+    """What stands somewhere in the text; its subclasses are frozen dataclasses."""
 
     span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         dataclass(frozen=True)(cls)
+
+
+class Expression(SyntaxPart):
+    """A part of a condition that has a value."""
 
 
 class RealNumber(Expression):
@@ -242,6 +256,25 @@ def walk(expression: Expression) -> Iterator[Expression]:
         part = waiting.pop()
         yield part
         waiting.extend(reversed(children(part)))
+
+
+def spelled_out(expression: Expression, lets: Mapping[str, Expression]) -> Expression:
+    """Return an expression with their values in place of the names that lets bind.
+
+    Example:
+        >>> spelled_out(Not(Name("far")), {"far": TruthConstant(True)})
+        Not(operand=TruthConstant(value=True))
+    """
+    if isinstance(expression, Name):
+        return lets.get(expression.name, expression)
+    changed: dict[str, Any] = {}
+    for one in fields(expression):
+        value = getattr(expression, one.name)
+        if isinstance(value, Expression):
+            changed[one.name] = spelled_out(value, lets)
+        elif isinstance(value, tuple):
+            changed[one.name] = tuple(spelled_out(part, lets) for part in value)
+    return replace(expression, **changed)
 
 
 def is_temporal(expression: Expression) -> bool:

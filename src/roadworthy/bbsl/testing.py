@@ -20,7 +20,7 @@ from roadworthy.bbsl.specification import Spec
 from roadworthy.bbsl.syntax import Type
 from roadworthy.bbsl.values import Coordinates
 from roadworthy.cases import Case, Scalar, Status, Verdict
-from roadworthy.errors import InputError, check_choice, check_number, suggest
+from roadworthy.errors import InputError, check_choice, check_known, check_number
 from roadworthy.frames import Boxes
 from roadworthy.ontology import ontology
 
@@ -86,8 +86,7 @@ def find_role(
     """
     boxes = [one.name for one in spec.functions if one.result is Type.BB and not one.parameters]
     if function:
-        if function not in boxes:
-            raise InputError(f"no function of type bb is called {function!r}: {suggest(function, boxes)}")
+        check_known("no function of type bb is called", function, boxes)
     else:
         free = [name for name in boxes if name not in bound]
         if not free:
@@ -367,8 +366,7 @@ def judge(
     outcome = spec.evaluate(detected, height=height, width=width)
     reason = out_of_scope(outcome, "the detections")
     if reason:
-        passed = False if outside == "fail" else None
-        return TestRow("", expected, None, passed, -math.inf, reason=reason)
+        return TestRow("", expected, None, False if outside == "fail" else None, -math.inf, reason=reason)
     found = labels_of(outcome)
     margins = _margins(spec, Evaluator(spec.prepared, detected, Coordinates(height, width)), moving)
     return TestRow("", expected, found, found == expected, verdict_margin(expected, found, margins))

@@ -99,14 +99,16 @@ def evaluate_track(
     coordinates = Coordinates(height, width)
     evaluators = [Evaluator(spec.prepared, bindings, coordinates) for bindings in frames]
     read = _TrackFrames(evaluators, box_functions(spec) if moving is None else tuple(moving), ends)
-    before = _Reading(read, None, exact=True)
-    held = {case.label: _Reading(read, case, exact=True) for case in spec.case_blocks}
-    by = {case.label: _Reading(read, case, exact=False) for case in spec.case_blocks}
+    cases = [_without_lets_of_time(case) for case in spec.case_blocks]
+    scope = CaseClause("", (), spec.precondition or syntax.TruthConstant(True))
+    before = _Reading(read, scope, exact=True)
+    held = {case.label: _Reading(read, case, exact=True) for case in cases}
+    by = {case.label: _Reading(read, case, exact=False) for case in cases}
     outcomes, margins = [], []
     for now in range(len(frames)):
-        applies = True if spec.precondition is None else _truth(before.at(spec.precondition, now, {}))
-        values = {one.label: _truth(held[one.label].at(one.condition, now, {})) for one in spec.case_blocks}
-        far = {one.label: by[one.label].at(one.condition, now, {}) for one in spec.case_blocks}
+        applies = _truth(before.at(scope.condition, now, {}))
+        values = {one.label: _truth(held[one.label].at(one.condition, now, {})) for one in cases}
+        far = {one.label: by[one.label].at(one.condition, now, {}) for one in cases}
         # Also where a part on its very border decides: 0 does not tell true from false.
         far |= {label: 0.0 for label, margin in far.items() if margin is None and values[label] is not None}
         unknown = dict.fromkeys(values)
@@ -131,17 +133,12 @@ class _TrackFrames:
     def __len__(self) -> int:
         return len(self._evaluators)
 
-    def context(self, case: CaseClause | None, now: int) -> MarginContext:
-        """Return what the lets of a case bind in a frame; those that speak of time are read where used."""
+    def context(self, case: CaseClause, now: int) -> MarginContext:
+        """Return what the lets of a case bind in a frame."""
         key = (id(case), now)
         if key not in self._contexts:
-            if case is None:
-                self._contexts[key] = MarginContext()
-            else:
-                plain = tuple(one for one in case.lets if one.name not in _lets_of_time(case))
-                known = CaseClause(case.label, plain, case.condition)
-                with naming(f"frame {now} of the track"):
-                    self._contexts[key] = self._margins[now].context(known)
+            with naming(f"frame {now} of the track"):
+                self._contexts[key] = self._margins[now].context(case)
         return self._contexts[key]
 
     def leaf(self, part: syntax.Expression, now: int, context: MarginContext, *, exact: bool) -> Margin:
@@ -186,11 +183,10 @@ class _Reading:
     one recursion gives both readings, and at the border the one is still exact.
     """
 
-    def __init__(self, frames: _TrackFrames, case: CaseClause | None, *, exact: bool) -> None:
+    def __init__(self, frames: _TrackFrames, case: CaseClause, *, exact: bool) -> None:
         self._frames = frames
         self._case = case
         self._exact = exact
-        self._timed = {} if case is None else _lets_of_time(case)
         self._known: dict[tuple[int, int], Margin] = {}
 
     def at(self, part: syntax.Expression, now: int, picked: Picked) -> Margin:
@@ -204,8 +200,6 @@ class _Reading:
 
     def _read(self, part: syntax.Expression, now: int, picked: Picked) -> Margin:
         match part:
-            case syntax.Name() if part.name in self._timed:
-                return self.at(self._timed[part.name], now, picked)
             case syntax.Timed():
                 frames, beyond = self._frames.window(part.bounds, now)
                 seen = [self.at(part.operand, one, picked) for one in frames]
@@ -214,7 +208,7 @@ class _Reading:
                 return self._until(part, now, picked)
             case syntax.Previous():
                 return self.at(part.operand, now - 1, picked) if now else self._frames.before
-        if not self._speaks_of_time(part):
+        if not syntax.is_temporal(part):
             return self._frames.leaf(part, now, self._context(now, picked), exact=self._exact)
         return self._joined(part, now, picked)
 
@@ -251,19 +245,13 @@ class _Reading:
             context = context.with_box(name, box, rate)
         return context
 
-    def _speaks_of_time(self, part: syntax.Expression) -> bool:
-        return any(
-            isinstance(one, syntax.Timed | syntax.Until | syntax.Previous)
-            or (isinstance(one, syntax.Name) and one.name in self._timed)
-            for one in syntax.walk(part)
-        )
 
-
-def _lets_of_time(case: CaseClause) -> dict[str, syntax.Expression]:
-    """Return the lets of a case whose values depend on other frames."""
-    found: dict[str, syntax.Expression] = {}
+def _without_lets_of_time(case: CaseClause) -> CaseClause:
+    """Return a case in which lets whose values depend on other frames are written out where they are used."""
+    timed: dict[str, syntax.Expression] = {}
     for let in case.lets:
-        names = {one.name for one in syntax.walk(let.value) if isinstance(one, syntax.Name)}
-        if syntax.is_temporal(let.value) or names & found.keys():
-            found[let.name] = let.value
-    return found
+        value = syntax.spelled_out(let.value, timed)
+        if syntax.is_temporal(value):
+            timed[let.name] = value
+    plain = tuple(let for let in case.lets if let.name not in timed)
+    return CaseClause(case.label, plain, syntax.spelled_out(case.condition, timed))

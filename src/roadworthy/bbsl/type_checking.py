@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import cycle
 from typing import Literal
 
 from roadworthy.bbsl import syntax
@@ -124,6 +125,29 @@ _COMPARED: dict[str, tuple[Type, ...]] = {
 }
 
 
+# What a part is, what the parts inside it must be, and what these are called; several may share a name.
+_SIGNATURES: dict[type[syntax.Expression], tuple[Type, Type, tuple[str, ...]]] = {
+    syntax.RealNumber: (Type.REAL, Type.REAL, ()),
+    syntax.TruthConstant: (Type.BOOL, Type.BOOL, ()),
+    syntax.ImageBox: (Type.BB, Type.BB, ()),
+    syntax.AxisProjection: (Type.INTERVAL, Type.BB, ("the box that PROJ_{axis} projects",)),
+    syntax.Width: (Type.REAL, Type.INTERVAL, ("what w measures",)),
+    syntax.Ratio: (Type.REAL, Type.SET_BB, ("the first argument of RAT", "the second argument of RAT")),
+    syntax.IntervalLiteral: (
+        Type.INTERVAL,
+        Type.REAL,
+        ("the lower end of an interval", "the upper end of an interval"),
+    ),
+    syntax.BoxLiteral: (Type.BB, Type.INTERVAL, ("the x side of a box", "the y side of a box")),
+    syntax.SetLiteral: (Type.SET_BB, Type.BB, ("an element of a set",)),
+    syntax.Not: (Type.BOOL, Type.BOOL, ("what 'not' is said of",)),
+    syntax.Previous: (Type.BOOL, Type.BOOL, ("what 'previous' is said of",)),
+    syntax.Timed: (Type.BOOL, Type.BOOL, ("what '{operator}' is said of",)),
+    syntax.Junction: (Type.BOOL, Type.BOOL, ("what '{operator}' joins",)),
+    syntax.Until: (Type.BOOL, Type.BOOL, ("what holds before 'until'", "what 'until' waits for")),
+}
+
+
 # What to do where a type is wanted and another is found.
 _HINTS = {
     (Type.SET_BB, Type.BB): ": put it in braces, {…}",
@@ -197,55 +221,24 @@ class _Checker:
     def infer(self, part: syntax.Expression, scope: Scope) -> Type | None:
         """Return the type of a part; None where a mistake inside, which is reported, leaves it open."""
         match part:
-            case syntax.RealNumber():
-                return Type.REAL
-            case syntax.TruthConstant():
-                return Type.BOOL
-            case syntax.ImageBox():
-                return Type.BB
             case syntax.Name():
                 return self._name(part, scope)
             case syntax.FunctionCall():
                 return self._call(part, scope)
-            case syntax.AxisProjection():
-                self._expect(part.box, Type.BB, scope, f"the box that PROJ_{part.axis} projects")
-                return Type.INTERVAL
-            case syntax.Width():
-                self._expect(part.interval, Type.INTERVAL, scope, "what w measures")
-                return Type.REAL
-            case syntax.Ratio():
-                self._expect(part.part, Type.SET_BB, scope, "the first argument of RAT")
-                self._expect(part.whole, Type.SET_BB, scope, "the second argument of RAT")
-                return Type.REAL
-            case syntax.IntervalLiteral():
-                self._expect(part.lower, Type.REAL, scope, "the lower end of an interval")
-                self._expect(part.upper, Type.REAL, scope, "the upper end of an interval")
-                self._ends(part)
-                return Type.INTERVAL
-            case syntax.BoxLiteral():
-                self._expect(part.x, Type.INTERVAL, scope, "the x side of a box")
-                self._expect(part.y, Type.INTERVAL, scope, "the y side of a box")
-                return Type.BB
-            case syntax.SetLiteral():
-                for box in part.boxes:
-                    self._expect(box, Type.BB, scope, "an element of a set")
-                return Type.SET_BB
             case syntax.Combination():
                 return self._combination(part, scope)
             case syntax.BoxRelation():
                 self._relation(part, scope)
+                return Type.BOOL
             case syntax.Quantified():
                 self._quantified(part, scope)
-            case syntax.Not() | syntax.Timed() | syntax.Previous():
-                word = part.operator if isinstance(part, syntax.Timed) else type(part).__name__.lower()
-                self._expect(part.operand, Type.BOOL, scope, f"what '{word}' is said of")
-            case syntax.Junction():
-                for operand in part.operands:
-                    self._expect(operand, Type.BOOL, scope, f"what '{part.operator}' joins")
-            case syntax.Until():
-                self._expect(part.left, Type.BOOL, scope, "what holds before 'until'")
-                self._expect(part.right, Type.BOOL, scope, "what 'until' waits for")
-        return Type.BOOL
+                return Type.BOOL
+        result, wanted, places = _SIGNATURES[type(part)]
+        for one, what in zip(syntax.children(part), cycle(places), strict=False):
+            self._expect(one, wanted, scope, what.format_map(vars(part)))
+        if isinstance(part, syntax.IntervalLiteral):
+            self._ends(part)
+        return result
 
     def _name(self, part: syntax.Name, scope: Scope) -> Type | None:
         if part.name in scope:

@@ -216,9 +216,7 @@ class Coordinates:
         if isinstance(value, Box):
             low, high = self._turned(value.y, "an argument")
             return (value.x.lower, low, value.x.upper, high)
-        if isinstance(value, tuple):
-            return [self.outward(box) for box in value]
-        return value
+        return [self.outward(box) for box in value] if isinstance(value, tuple) else value
 
 
 def size_is_missing() -> InputError:

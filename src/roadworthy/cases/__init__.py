@@ -24,6 +24,7 @@ from roadworthy.cases.methods import (
     Dataset,
     Driven,
     Feedback,
+    FramewiseMethod,
     Internals,
     InverseDepth,
     Method,
@@ -34,6 +35,7 @@ from roadworthy.cases.methods import (
     TakeBack,
     clustered,
     clusters_by_id,
+    ids_of,
     originals,
 )
 from roadworthy.cases.requirements import (
@@ -70,6 +72,7 @@ __all__ = [
     "Driven",
     "Feedback",
     "FrameSource",
+    "FramewiseMethod",
     "Internals",
     "InverseDepth",
     "Method",
@@ -90,5 +93,6 @@ __all__ = [
     "clustered",
     "clusters_by_id",
     "conclude_rate",
+    "ids_of",
     "originals",
 ]

@@ -159,13 +159,13 @@ class Predicted:
         """
         values: list[float] = []
         for frame, signals in zip(self.frames, self.of(Signals), strict=True):
-            known = signals.as_dict()
-            if name not in known:
+            value = getattr(signals, name, None)
+            if type(value) is not float and (value := signals.extra.get(name)) is None:
                 raise SystemUnderTestError(
                     f"expected a prediction of {name} for frame {frame.id!r}, "
-                    f"got {', '.join(known) or 'no signal'}"
+                    f"got {', '.join(signals.as_dict()) or 'no signal'}"
                 )
-            values.append(known[name])
+            values.append(value)
         return tuple(values)
 
 
@@ -323,6 +323,29 @@ class BaseMethod(ABC):
         return None
 
 
+class FramewiseMethod(BaseMethod):
+    """A method whose cases of a frame follow from that frame alone: so workers can make them themselves."""
+
+    @abstractmethod
+    def frame_cases(
+        self, requirement: Requirement, id: str, original: FrameSource, key: int
+    ) -> Iterable[Case]:
+        """Return the cases of one frame.
+
+        Args:
+            requirement: What they try.
+            id: The frame's.
+            original: What makes it.
+            key: The same for all frames; ``rng_for(key, id)`` is the frame's own chance.
+        """
+
+    def cases(self, requirement: Requirement, data: Dataset, rng: np.random.Generator) -> CaseStream:
+        """Yield the cases of all frames."""
+        key = int(rng.integers(2**63))
+        for id, original in originals(data):
+            yield from self.frame_cases(requirement, id, original, key)
+
+
 def conclude(method: Method, requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:
     """Return what a method makes of all verdicts; where an image engine failed, the outcome says so."""
     failed: list[str] = []
@@ -413,6 +436,13 @@ def clustered(cases: CaseStream, data: Dataset, clusters: Mapping[str, str]) -> 
         yield case
 
 
+def ids_of(data: Dataset) -> Sequence[str] | None:
+    """Return the ids of the frames of data that is gone through now; None where they are not known before."""
+    # Its files may be others than when it was last gone through.
+    _read.cache_clear()
+    return getattr(data, "ids", None)
+
+
 def originals(data: Dataset) -> Iterator[tuple[str, FrameSource]]:
     """Yield the frames of a data set with their ids; those that have ids beforehand are read where needed.
 
@@ -421,9 +451,7 @@ def originals(data: Dataset) -> Iterator[tuple[str, FrameSource]]:
         >>> [(id, make().id) for id, make in originals(load("world:town", count=1))]
         [('town-000000', 'town-000000')]
     """
-    # Its files may be others than when it was last gone through.
-    _read.cache_clear()
-    ids: Sequence[str] | None = getattr(data, "ids", None)
+    ids = ids_of(data)
     if ids is None:
         yield from ((frame.id, frame) for frame in data)
         return

@@ -61,7 +61,9 @@ def as_scalars(what: str, values: Mapping[str, Scalar], *about: object) -> Froze
     """
     flat: dict[str, Scalar] = {}
     for name, value in values.items():
-        if type(value) in _PLAIN and type(name) is str and name.strip():
+        kind = type(value)
+        is_plain = kind in _PLAIN or (kind is int and -(2**63) <= value < 2**63)  # type: ignore[operator]
+        if is_plain and type(name) is str and name.strip():
             flat[name] = value
             continue
         what, about = what % about if about else what, ()
@@ -223,7 +225,8 @@ class Predict:
     observed: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "frames", tuple(self.frames))
+        if type(self.frames) is not tuple:
+            object.__setattr__(self, "frames", tuple(self.frames))
         if not self.frames:
             raise InputError("Predict must ask about at least one frame, got none")
         for source in self.frames:
@@ -279,11 +282,12 @@ class Case:
     def __post_init__(self) -> None:
         check_text("a case's id", self.id)
         check_text("the requirement_id of case %r", self.requirement_id, self.id)
-        object.__setattr__(self, "asks", tuple(self.asks))
+        if type(self.asks) is not tuple:
+            object.__setattr__(self, "asks", tuple(self.asks))
         if not self.asks:
             raise InputError(f"case {self.id!r} must ask something of the system under test, got no asks")
         for ask in self.asks:
-            if not isinstance(ask, Ask):
+            if not isinstance(ask, (Predict, RecordDrive)):
                 raise InputError(f"case {self.id!r} can ask Predict or RecordDrive, not {type(ask).__name__}")
         parameters = as_scalars("the parameters of case %r", self.parameters, self.id)
         object.__setattr__(self, "parameters", parameters)

@@ -76,9 +76,9 @@ class Verdict:
     def __post_init__(self) -> None:
         check_text("a verdict's case_id", self.case_id)
         check_text("the requirement_id of case %r", self.requirement_id, self.case_id)
-        object.__setattr__(
-            self, "status", as_enum("the status of case %r", Status, self.status, self.case_id)
-        )
+        if type(self.status) is not Status:
+            status = as_enum("the status of case %r", Status, self.status, self.case_id)
+            object.__setattr__(self, "status", status)
         measures = as_scalars("the measures of case %r", self.measures, self.case_id)
         object.__setattr__(self, "measures", measures)
         if self.margin is not None and type(self.margin) is not float:
@@ -257,8 +257,8 @@ cases); 5.0% accepted'
     worst = math.inf
     for verdict in verdicts:
         tally.add(verdict)
-        if verdict.margin is not None:
-            worst = min(worst, verdict.margin)
+        if verdict.margin is not None and verdict.margin < worst:
+            worst = verdict.margin
     outcome = tally.outcome()
     # A case that is an error has no margin.
     if outcome.rate is not None and worst < math.inf:

@@ -12,6 +12,7 @@ import typer
 
 from roadworthy._files import write_json, write_text
 from roadworthy.cli._console import console, make_folder, print_error
+from roadworthy.places import shown
 from roadworthy.result_tables import RESULT_FILE, TABLES_FILE, ResultTable
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Answer:
     def give(self, *, as_json: bool) -> None:
         """Print it: one JSON document, or lines and tables for people."""
         if as_json:
-            typer.echo(json.dumps(self.document, indent=2, ensure_ascii=False, default=str))
+            typer.echo(shown(json.dumps(self.document, indent=2, ensure_ascii=False, default=str)))
         else:
             self._give_people()
         for error in self.errors:

@@ -45,7 +45,7 @@ class _Entry:
 
 _START, _TEST, _RUN, _LOOK = "Start here", "Test models", "Run suites", "Look around"
 _ENTRIES = {
-    "demo": _Entry(_START, "demo:app", "Draw the built-in world and run every kind of requirement in it."),
+    "demo": _Entry(_START, "tool:app", "Run requirements of every kind in the built-in world."),
     "serve": _Entry(_START, "serving:app", "Serve the web page: write rules, run them, see what fails."),
     "rules": _Entry(_TEST, "rules:app", "Write rules in plain English, run them on models, see what fails."),
     "coverage": _Entry(_TEST, "coverage:app", "Measure coverage, search for changes that break a network."),
@@ -59,13 +59,13 @@ _ENTRIES = {
     "report": _Entry(_RUN, "results:app", "Write the report of a run: HTML, JUnit, CSV, Markdown."),
     "compare": _Entry(_RUN, "results:app", "Compare two runs: what broke, what got fixed."),
     "plan": _Entry(_RUN, "results:app", "Say how many frames and drives a rate takes to be shown."),
-    "suites": _Entry(_RUN, "suites:app", "Check suite files, and get their JSON Schema for your editor."),
+    "suites": _Entry(_RUN, "running:suites", "Check suite files, and get their JSON Schema for your editor."),
     "evidence": _Entry(_RUN, "evidence:app", "Bundle the evidence of a run, verify it, export it."),
     "list": _Entry(_LOOK, "tool:app", "List data sets, transforms, models, metrics and simulators."),
     "selftest": _Entry(_LOOK, "tool:app", "Check that Roadworthy finds faults that it seeds."),
     "data": _Entry(_LOOK, "data:app", "Look at data sets, check them and convert them."),
     "models": _Entry(_LOOK, "models:app", "Try models, train reference networks, evaluate and export them."),
-    "networks": _Entry(_LOOK, "networks:app", "Import public networks, and use them by name."),
+    "networks": _Entry(_LOOK, "models:networks", "Import public networks, and use them by name."),
     "transforms": _Entry(_LOOK, "transforms:app", "Look at changes to images, and make them."),
     "gallery": _Entry(_LOOK, "transforms:gallery", "Make galleries of cut-out objects, and look at them."),
     "engines": _Entry(_LOOK, "engines:app", "Use, compare, train and import engines that change images."),

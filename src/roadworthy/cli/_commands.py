@@ -7,9 +7,11 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
 from functools import wraps
+from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_origin
 
 import typer
@@ -17,8 +19,9 @@ from typer.core import TyperCommand, TyperGroup
 
 from roadworthy.cli import options
 from roadworthy.cli._answer import Answer
-from roadworthy.cli._console import examples
+from roadworthy.cli._console import examples, say
 from roadworthy.cli.options import AsJson
+from roadworthy.places import is_address, kept
 
 _Function = TypeVar("_Function", bound=Callable[..., Answer])
 
@@ -59,10 +62,12 @@ def command(app: typer.Typer, *, name: str | None = None) -> Callable[[_Function
         def run(*given: Any, as_json: bool = False, **others: Any) -> None:
             # Few commands ask: those that refuse what cannot be a document.
             asked: dict[str, Any] = {"as_json": as_json} if "as_json" in signature.parameters else {}
-            for part, kind in shared.items():
-                asked[part] = kind(**{field.name: others.pop(field.name) for field in fields(kind)})
-            answer = function(*given, **others, **asked)
-            answer.give(as_json=as_json)
+            with ExitStack() as places:
+                others = {key: _reached(places, key, value) for key, value in others.items()}
+                for part, kind in shared.items():
+                    asked[part] = kind(**{field.name: others.pop(field.name) for field in fields(kind)})
+                answer = function(*given, **others, **asked)
+                answer.give(as_json=as_json)
             raise typer.Exit(answer.exit_code)
 
         text, _, tried = _sections(function)
@@ -87,6 +92,15 @@ def command(app: typer.Typer, *, name: str | None = None) -> Callable[[_Function
         return function
 
     return add
+
+
+def _reached(places: ExitStack, name: str, value: Any) -> Any:
+    """Return a parameter with copies of what lies at addresses; what changes in these is brought there."""
+    if isinstance(value, list):
+        return [_reached(places, name, one) for one in value]
+    if not isinstance(value, Path) or not is_address(value):
+        return value
+    return places.enter_context(kept(value, writes=name == "out", tell=say))
 
 
 def _sections(described: object) -> tuple[str, dict[str, tuple[str, str]], list[str]]:

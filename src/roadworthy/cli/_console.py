@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from roadworthy import images
 from roadworthy._files import check_free
 from roadworthy.errors import InputError
+from roadworthy.places import shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,7 +38,7 @@ def console(*, stderr: bool = False) -> Console:
             self, renderable: RenderableType, options: ConsoleOptions | None = None
         ) -> Iterator[Segment]:
             for one in super().render(renderable, options):
-                yield one if one.control else Segment(one.text.translate(_OBEYED), one.style)
+                yield one if one.control else Segment(shown(one.text).translate(_OBEYED), one.style)
 
     # Names of users may hold colons and brackets; ":mountain:" is no picture.
     return PlainConsole(stderr=stderr, highlight=False, emoji=False)

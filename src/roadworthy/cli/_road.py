@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from roadworthy.runs.executors import Executor
     from roadworthy.runs.shards import Shard
     from roadworthy.runs.suites import SuitePlan, SuiteResult
+    from roadworthy.runs.suites.ordering import Order
 
 _LISTED = 40  # lines of a table; the rest is in the report
-_COLOURS = {"passed": "green", "violated": "red", "inconclusive": "yellow"}
+_COLOURS = {"passed": "green", "violated": "red", "inconclusive": "yellow", "open": "yellow"}
 _SERIAL = (
     "--executor serial does not isolate models: one that crashes ends the run, one that hangs is waited for."
 )
@@ -203,6 +204,8 @@ def run_plan(
     extras: Callable[[SuiteResult], object] | None = None,
     shard: Shard | None = None,
     executor: Executor | None = None,
+    budget: float = math.inf,
+    order: Order | None = None,
 ) -> Published:
     """Run a plan and publish what came of it.
 
@@ -213,6 +216,8 @@ def run_plan(
         extras: Writes what else shall lie in the folder, before its files are hashed.
         shard: The share that is run; all of it if left out.
         executor: Instead of the one that the options name.
+        budget: Seconds after which no further case begins.
+        order: What says which cases come first.
     """
     from roadworthy.report.publish import publish
     from roadworthy.runs.suites import run_suite
@@ -229,6 +234,8 @@ def run_plan(
                 next_free=how.out is None,
                 watcher=watcher,
                 shard=shard,
+                budget=budget,
+                order=order,
             )
         except KeyboardInterrupt:
             further = (
@@ -326,8 +333,9 @@ def outcome_lines(result: SuiteResult, only: str = "") -> list[Shown]:
 
     lines: list[Shown] = []
     seen: Counter[bool] = Counter()
-    for (requirement, model), outcome in result.outcomes.items():
-        status = str(outcome.status)
+    told = [(pair, str(outcome.status), outcome) for pair, outcome in result.outcomes.items()]
+    told += [(pair, "open", outcome) for pair, outcome in result.open.items()]
+    for (requirement, model), status, outcome in told:
         if only not in ("", status):
             continue
         seen[status == "violated"] += 1

@@ -25,7 +25,6 @@ from roadworthy.runs.store import StoredRun
 
 if TYPE_CHECKING:
     from roadworthy.cases import Dataset
-    from roadworthy.coverage.measuring import CoverageMeasurement
     from roadworthy.papers.deeptest.seeds import SeedImages
     from roadworthy.runs.suites import SuiteResult
 
@@ -202,15 +201,12 @@ def measure(
     training_option: list[str] | None = None,
     training_sample: int | None = None,
     operating_domain: Path | None = None,
-    merge: list[Path] | None = None,
-    state: Path | None = None,
     out: Path | None = None,
 ) -> Answer:
     """Measure what images make a network do and which part of the operating domain they try.
 
     Shows the share that each criterion covers, layer by layer, and lists what was never tried and what of the
-    network is not counted, such as attention. Combine work from several machines with --state and --merge:
-    the result is that of a single run.
+    network is not counted, such as attention.
 
     Options:
         model (MODEL): The network: a name, kind:path or a model.yaml.
@@ -225,8 +221,6 @@ def measure(
         training (DATA): Training data, for criteria that compare with it.
         training_sample (N): How many frames of it; all if left out.
         operating_domain (FILE): Your operating domain; Roadworthy's by default.
-        merge (FILE): Add the --state file of another run; repeatable. Without --data and --run, only merge.
-        state (FILE): Write the state of the measurement, for --merge.
         out (FOLDER): Write growth.png, coverage.json and holes.txt here.
 
     Examples:
@@ -234,11 +228,10 @@ def measure(
         roadworthy coverage measure -c neuron -c "multisection(sections=100)" --training world:town
         roadworthy coverage measure --model epoch-udacity --data udacity-ch2:drive --counting deeptest
         roadworthy coverage measure -c functional --operating-domain mine.yaml --data world
-        roadworthy coverage measure --run search-out --merge monday.npz --state both.npz
-        roadworthy coverage measure --merge monday.npz --merge tuesday.npz
+        roadworthy coverage measure --run search-out
     """
     from roadworthy.coverage import OperatingDomain
-    from roadworthy.coverage.measuring import FUNCTIONAL, CoverageMeasurement, Measuring
+    from roadworthy.coverage.measuring import FUNCTIONAL, Measuring
     from roadworthy.report.plots import write_measured
     from roadworthy.runs.changed_images import ChangedImages
 
@@ -248,35 +241,22 @@ def measure(
         )
     if data is not None and run is not None:
         raise InputError("give --data or --run, not both")
-    if merge and data is None and run is None and (option or sample or criterion or training):
-        raise InputError(
-            "--merge alone puts stored measurements together: name the images to measure besides by --data "
-            "or --run, or leave out the options about them"
-        )
     check_number("--sample", sample, least=0)
     domain = OperatingDomain.load(operating_domain)
-    parts: list[CoverageMeasurement] = []
-    if data is not None or run is not None or not merge:
-        measuring = Measuring.of(
-            criterion or ["neuron", FUNCTIONAL], model, counting=counting, threshold=threshold, domain=domain
-        )
-        history = measuring.history or None
-        frames: Dataset = (
-            ChangedImages(run)
-            if run
-            else opened(data or "world", option, count=sample or None, history=history)
-        )
-        known = (
-            None
-            if training is None
-            else opened(training, training_option, count=training_sample or None, history=history)
-        )
-        how: dict[str, Any] = {"training": known, "training_sample": training_sample}
-        parts.append(measuring.measure(frames, sample, **how, progress=tracked))
-    found, *others = [*parts, *(CoverageMeasurement.load(path, domain) for path in merge or ())]
-    found.merge(*others)
-    if state is not None:
-        found.save(state)
+    measuring = Measuring.of(
+        criterion or ["neuron", FUNCTIONAL], model, counting=counting, threshold=threshold, domain=domain
+    )
+    history = measuring.history or None
+    frames: Dataset = (
+        ChangedImages(run) if run else opened(data or "world", option, count=sample or None, history=history)
+    )
+    known = (
+        None
+        if training is None
+        else opened(training, training_option, count=training_sample or None, history=history)
+    )
+    how: dict[str, Any] = {"training": known, "training_sample": training_sample}
+    found = measuring.measure(frames, sample, **how, progress=tracked)
     if out is not None:
         write_measured(out, found)
     return Answer(found.as_dict(), [*found.lines(), *([] if out is None else [f"Wrote {out}"])])

@@ -305,8 +305,7 @@ def deviation(
     """Which changed images are answered wrongly, and by how much? RQ4, Figure 6, Tables 7 and 8.
 
     Errors, λ and ε are in the native unit of the data set, which the tables state. Similar violations count
-    as one finding. checks-MODEL.png shows findings drawn at random and checks.csv takes your verdicts on
-    them, which `false-alarms` counts.
+    as one finding. checks-MODEL.png shows findings drawn at random, to be checked by hand.
 
     Options:
         epsilon (NUMBER): ε of Equation 3, in the square of the data set's unit.
@@ -323,14 +322,11 @@ def deviation(
     """
     from roadworthy.coverage.oracle import check_limits
     from roadworthy.coverage.parameter_sets import parameter_sets
-    from roadworthy.papers.deeptest.asking import add_images, ask_models
-    from roadworthy.papers.deeptest.checking import choose_findings, refuse_to_overwrite
-    from roadworthy.papers.deeptest.deviation import study_deviation
-    from roadworthy.papers.deeptest.figures import check_pairs, draw_deviation, write_checks
+    from roadworthy.papers.deeptest.deviation import add_images, ask_models, study_deviation
+    from roadworthy.papers.deeptest.figures import check_pairs, choose_findings, draw_deviation, write_checks
     from roadworthy.papers.deeptest.seeds import GuidedImages
 
     out, seed = inputs.out, inputs.seed
-    refuse_to_overwrite(out)
     check_limits(lam, epsilon, radius)
     choose_findings([], check)
     sets = parameter_sets(transformation or ["deeptest"])
@@ -343,7 +339,7 @@ def deviation(
     answers = answers if found is None else add_images(systems, answers, "guided", found, **how)
     study = study_deviation(answers, lam=lam, epsilon=epsilon, reference=reference, radius=radius)
     chosen = choose_findings(study.findings, check, seed)
-    written = write_checks(out, study, chosen, check_pairs(study, chosen, seeds, sets, seed, found))
+    written = write_checks(out, study, check_pairs(study, chosen, seeds, sets, seed, found))
     document = {**seeds.about([one.model for one in answers], seed), **study.as_dict()}
     document["notes"] += [] if found is None else found.notes()
     figures = {"deviation": draw_deviation(study)}
@@ -429,19 +425,3 @@ def faults(
     about = seeds.about([one.model for one in studies], inputs.seed)
     document = {**about, "compared": compared, "studies": [one.as_dict() for one in studies]}
     return _answer(inputs.out, "faults", document, [one.table() for one in studies], {})
-
-
-@command(app, name="false-alarms")
-def false_alarms(files: list[Path]) -> Answer:
-    """How many of the findings that were checked by hand are false alarms? Figure 8, with bounds.
-
-    Options:
-        files (CHECKS): Tables of `study deviation` that were filled in.
-
-    Examples:
-        roadworthy coverage study false-alarms coverage-study/checks.csv
-    """
-    from roadworthy.papers.deeptest.checking import count_false_alarms, read_checks
-
-    found = count_false_alarms([one for file in files for one in read_checks(file)])
-    return Answer({"rows": [one.as_dict() for one in found.rows]}, [str(found)])

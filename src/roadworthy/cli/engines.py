@@ -27,8 +27,7 @@ from roadworthy.datasets.summary import spread_frames
 from roadworthy.errors import InputError, check_number
 from roadworthy.report import transform_strip
 from roadworthy.result_tables import ResultTable, listed
-from roadworthy.training.engines.comparing import changes_of, compared
-from roadworthy.training.engines.pairs import PairSource
+from roadworthy.training.engines.pairs import PairSource, changes_of, compared
 from roadworthy.training.engines.writing import Import, channels_of, import_checkpoint
 from roadworthy.transforms import Operation, Transform, UserEngine, read_engines, transform_for
 from roadworthy.transforms.engines import SHIPPED

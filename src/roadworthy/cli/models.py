@@ -1,4 +1,4 @@
-"""``roadworthy models``: trying, training, evaluating and exporting models.
+"""``roadworthy models`` and ``networks``: trying, training, evaluating and exporting; public networks.
 
 Options:
     reference (MODEL): kind:path, a model.yaml, or a name; see `list models`.
@@ -20,20 +20,10 @@ import typer
 
 from roadworthy import training
 from roadworthy._files import plain_name
+from roadworthy.cli import options
 from roadworthy.cli._answer import FAILED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import bars, make_folder, parse_options, tracked, write_picture
-from roadworthy.cli.options import (
-    counted,
-    free_folder,
-    history_of,
-    opened,
-    opened_for,
-    processes,
-    training_folder,
-    training_shown,
-    words,
-)
 from roadworthy.datasets import load
 from roadworthy.datasets.summary import spread_frames
 from roadworthy.errors import InputError, check_number
@@ -41,9 +31,12 @@ from roadworthy.models import Network, Runtime, load_model
 from roadworthy.models.description import draft_description, ready_description
 from roadworthy.models.load import spelled
 from roadworthy.models.network import UndescribedError
+from roadworthy.models.networks import PublicNetwork, import_files, networks_folder, public_networks
 from roadworthy.models.zoo import Variant, architecture, load_module, located_weights, read_variant
 from roadworthy.report import prediction_sheet
+from roadworthy.result_tables import ResultTable
 from roadworthy.runs.model_notes import first_look
+from roadworthy.transforms.engines import is_named
 
 app = typer.Typer(cls=Group, no_args_is_help=True)
 
@@ -83,10 +76,10 @@ def try_model(
         system = load_model(reference, **given)
     except UndescribedError as error:
         return _undescribed(spelled(reference), error.runtime, data)
-    dataset = opened(data, option, count=sample, history=history_of(system))
+    dataset = options.opened(data, option, count=sample, history=options.history_of(system))
     frames, _ = spread_frames(dataset, sample, tracked)
     look = first_look(system, dataset, frames)
-    note = f"{counted(len(frames), len(dataset))} of {dataset.name}"
+    note = f"{options.counted(len(frames), len(dataset))} of {dataset.name}"
     sheet = prediction_sheet(frames, look.answers, title=system.name, note=note)
     path = write_picture(out or Path(f"try-{plain_name(reference)}.png"), sheet)
     known, shown = look.document, []
@@ -158,7 +151,7 @@ def evaluate(
         roadworthy models evaluate trained/dave2 --data world --lap meadow --lap town
     """
     system = load_model(reference, **parse_options(model_option or [], "-m threads=1"))
-    dataset = opened_for(data, option, history_of(system))
+    dataset = options.opened_for(data, option, options.history_of(system))
     # A model that cannot drive says so in its first step, and all the data need not be waited for.
     laps = [training.drive_lap(system, track) for track in tracked(lap or [], "Driving")]
     with bars() as shown:
@@ -226,10 +219,10 @@ def export(
     )
 
 
-def chosen_variant(name: str, output: str | None, options: list[str] | None, small: bool) -> Variant:
+def chosen_variant(name: str, output: str | None, option: list[str] | None, small: bool) -> Variant:
     """Return the network that the command line asks for."""
-    sizes = parse_options(options or [], "-m hidden=128")
-    return architecture(name).variant(words(output), sizes, small=small)
+    sizes = parse_options(option or [], "-m hidden=128")
+    return architecture(name).variant(options.words(output), sizes, small=small)
 
 
 @command(app)
@@ -294,10 +287,10 @@ def train(
         seed=seed,
         device=device,
         precision=precision,  # type: ignore[arg-type]
-        workers=processes(workers),
+        workers=options.processes(workers),
         memory=memory,
     )
-    place = out or free_folder(Path("trained") / name, resume=resume)
+    place = out or options.free_folder(Path("trained") / name, resume=resume)
     sources = training.TrainingSources.open(
         data,
         parse_options(option or []),
@@ -315,7 +308,7 @@ def train(
             start=weights,
             folder=folder,
             resume=resume,
-            watcher=training_shown(shown),
+            watcher=options.training_shown(shown),
         )
     card = result.card
     rows = {
@@ -335,4 +328,64 @@ def _folder(path: Path, resume: bool) -> AbstractContextManager[Path]:
     """Make the folder of a training, unless it holds one that is not to be resumed."""
     if not resume and (path / training.CHECKPOINT).exists():
         raise InputError(f"{path} already holds a training: add --resume, or choose another with --out")
-    return training_folder(path, training.CHECKPOINT, "the state after the last whole epoch")
+    return options.training_folder(path, training.CHECKPOINT, "the state after the last whole epoch")
+
+
+networks = typer.Typer(cls=Group, no_args_is_help=True)
+
+
+@command(networks, name="import")
+def import_networks(files: list[Path]) -> Answer:
+    """Import public networks: files known by SHA-256 are copied into your folder, and then used by name.
+
+    The folder is roadworthy/networks among your data (~/.local/share, or XDG_DATA_HOME), or what
+    ROADWORTHY_NETWORKS says. Nothing is downloaded.
+
+    Options:
+        files (FILE…): The files; `networks list` says which are known, and how to get them.
+
+    Examples:
+        roadworthy networks import yolox_nano.onnx
+        roadworthy networks import dist/sam2_hiera_tiny_encoder.with_runtime_opt.ort
+            dist/sam2_hiera_tiny_decoder_pr1.onnx
+    """
+    found = import_files(files)
+    shown = [
+        (f"{one.title}: {one.does}", {"license": one.license, "source": one.source, **_state(one)})
+        for one in found
+    ]
+    return Answer(
+        {"folder": str(networks_folder()), "networks": [{**one.card(), **_state(one)} for one in found]},
+        [part for pair in shown for part in pair],
+    )
+
+
+def _state(network: PublicNetwork) -> dict[str, str]:
+    """Return where a network is, or what is missing, and how it is used."""
+    if network.missing:
+        return {"still missing": ", ".join(network.missing), "get it": network.get}
+    use = f"--model {network.name}" if network.describe else f"{network.opened_by}({network.name!r})"
+    if is_named(network.name):
+        use = f"--engines {network.name}, to remove things from images; {use}"
+    return {"imported to": str(network.folder), "use it": use}
+
+
+@command(networks, name="list")
+def list_networks() -> Answer:
+    """List the public networks that can be imported, with licence and how to get each.
+
+    Examples:
+        roadworthy networks list
+        roadworthy networks list --json
+    """
+    every = public_networks().values()
+    rows = tuple((one.name, one.does, one.license, "no" if one.missing else "yes") for one in every)
+    note = f"Imported ones lie in {networks_folder()}"
+    return Answer(
+        [{**one.card(), **_state(one)} for one in every],
+        [
+            ResultTable("Public networks", ("network", "does", "license", "imported"), rows, note),
+            "How to get them",
+            {one.name: one.get for one in every},
+        ],
+    )

@@ -272,7 +272,7 @@ def training_folder(path: Path, checkpoint: str, state: str) -> Iterator[Path]:
 def training_shown(bars: Bars) -> Watcher:
     """Return what shows a training: by bars on a terminal, and by a line each time that it is measured."""
     from roadworthy.training import EpochResult, Watcher
-    from roadworthy.training.settings import StepResult
+    from roadworthy.training.loop import StepResult
 
     class Shown(Watcher):
         def reading(self, done: int, total: int) -> None:

@@ -12,8 +12,9 @@ from roadworthy.cli._answer import FAILED, PASSED, VIOLATED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import make_folder, parse_options, tracked
 from roadworthy.cli.options import share
-from roadworthy.errors import InputError, shortened, suggest
+from roadworthy.errors import InputError, check_known, shortened
 from roadworthy.report.comparison import as_document, cells_of, counted, models_of, sentence, write_comparison
+from roadworthy.report.kinds import record_kinds
 from roadworthy.report.publish import WRITERS
 from roadworthy.report.results import RunSize, Standing, results_of, signed, whole_of
 from roadworthy.result_tables import ResultTable
@@ -45,11 +46,12 @@ def write_reports(run: Path, formats: list[str] | None = None, out: Path | None 
     """
     wanted = list(dict.fromkeys(formats or _WRITERS))
     for one in wanted:
-        if one not in _WRITERS:
-            raise InputError(f"there is no format {one!r}: {suggest(one, _WRITERS)}")
+        check_known("there is no format", one, _WRITERS)
     stored = StoredRun.open(run)
     folder = run if out is None else make_folder(out)
     files = []
+    if out is None and "html" in wanted:
+        record_kinds(stored)
     for one in tracked(wanted, "Writing the report"):
         name, write = _WRITERS[one]
         write(stored, folder / name)

@@ -201,8 +201,7 @@ def truth(sample: int = 1000, seed: int = 0, reasons: bool = False) -> Answer:
         roadworthy rules truth
         roadworthy rules truth --sample 200 --json
     """
-    from roadworthy.papers.clip_truth import clip_matrix
-    from roadworthy.papers.truth_matrix import truth_matrix
+    from roadworthy.papers.truth_matrix import clip_matrix, truth_matrix
 
     matrix = truth_matrix(sample, seed=seed, progress=lambda numbers: tracked(numbers, "Driving"))
     few = max(20, sample // 20)

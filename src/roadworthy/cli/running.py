@@ -1,18 +1,22 @@
-"""``roadworthy run``: everything that a suite asks for, into one folder, with a report at the end."""
+"""``roadworthy run``, ``merge`` and ``suites``: suites are run with a report at the end, and checked."""
 
 from __future__ import annotations
 
+from math import inf
 from pathlib import Path
+from typing import Any
 
 import typer
 
-from roadworthy._files import plain_name
-from roadworthy.cli._answer import Answer
-from roadworthy.cli._commands import command
+from roadworthy._files import plain_name, write_text
+from roadworthy.cli._answer import FAILED, PASSED, Answer
+from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import working
 from roadworthy.cli._road import RunOptions, answer_of, outcome_lines, planned, run_plan
 from roadworthy.cli.options import processes
 from roadworthy.errors import InputError
+from roadworthy.runs.suites import plan_suite, read_suite
+from roadworthy.runs.suites.schema import schema_text, suite_schema
 
 app = typer.Typer()
 
@@ -26,6 +30,8 @@ def run(
     sample: int | None = None,
     seed: int | None = None,
     shard: str = "",
+    budget: str = "",
+    order: Path | None = None,
 ) -> Answer:
     """Test everything that a suite asks for: models, data and requirements of all kinds from one file.
 
@@ -40,6 +46,8 @@ def run(
         dry_run: Estimate cases, time and size from a few cases, and run nothing.
         sample (-n N): At most N frames of all data, tries of a search and drives; all if left out.
         seed (min=0 N): Instead of the suite's own.
+        budget (TIME): Begin no case after 90s, 30min or 2h; time goes to what is not decided yet.
+        order (RUN): Try first what failed in this run, or nearly did, for the time that it takes.
         shard (I/N): Test one of N shares, here or on any machine; roadworthy merge makes one run of all.
 
     Examples:
@@ -48,12 +56,20 @@ def run(
         roadworthy run night.suite.yaml --only fog --only R7 --sample 20 --out quick
         roadworthy run night.suite.yaml --executor ray --address auto --workers 64 --json
         roadworthy run night.suite.yaml --shard 2/4 --out night-2
+        roadworthy run night.suite.yaml --budget 30min
+        roadworthy run night.suite.yaml --order last-night --out tonight
     """
     from roadworthy.runs.executors import executor_for
     from roadworthy.runs.shards import Shard
     from roadworthy.runs.suites import estimate_suite
+    from roadworthy.runs.suites.estimating import seconds_of
+    from roadworthy.runs.suites.ordering import Order
 
     share = Shard.read(shard) if shard else None
+    seconds = seconds_of(budget) if budget else inf
+    first = Order(order) if order else None
+    if budget and dry_run:
+        raise InputError("--dry-run estimates all of a suite: leave out --budget")
     plan = planned(suite, how, Path(), only=only or (), sample=sample, seed=seed)
     if dry_run and share:
         raise InputError("--dry-run estimates all of a suite: leave out --shard, and divide")
@@ -69,7 +85,7 @@ def run(
         return Answer(estimate.document(), estimate.lines(), plan.notes, conclusion=str(estimate))
     name = plain_name(plan.suite.name) or "suite"
     usual = Path(f"{name}-shard-{share.number}-of-{share.of}" if share else f"{name}-run")
-    published = run_plan(plan, how, usual, shard=share)
+    published = run_plan(plan, how, usual, shard=share, budget=seconds, order=first)
     return answer_of(published, how, shown=outcome_lines(published.result))
 
 
@@ -107,3 +123,66 @@ def merge(
     )
     published = run_plan(plan, how, out, executor=merged)
     return answer_of(published, how, shown=outcome_lines(published.result))
+
+
+suites = typer.Typer(cls=Group, no_args_is_help=True)
+
+
+@command(suites)
+def check(suites: list[Path], allow_commands: bool = False) -> Answer:
+    """Check suites without running them: their form, rules, specifications, models and data.
+
+    Networks answer one frame; Python code of yours is not even imported: only whether file and function are
+    there is checked. Every complaint names file, line and column. The exit code is 0 if all is well, else 2.
+
+    Options:
+        suites (SUITE…): The files.
+
+    Examples:
+        roadworthy suites check night.suite.yaml
+        roadworthy suites check suites/*.suite.yaml --json
+    """
+    documents: list[dict[str, Any]] = []
+    shown: list[str] = []
+    errors: list[str] = []
+    for path in suites:
+        try:
+            plan = plan_suite(read_suite(path), allow_commands=allow_commands, look_only=True)
+        except InputError as error:
+            complaints = [
+                {"line": one.line, "message": one.message} for one in getattr(error, "complaints", ())
+            ]
+            found = complaints or [{"line": 0, "message": str(error)}]
+            documents.append({"suite": str(path), "complaints": found})
+            errors.append(str(error))
+            continue
+        counts = {"requirements": len(plan.trials), "pairs": len(plan.pairs)}
+        documents.append({"suite": str(path), "complaints": [], "not_run": plan.unopened, **counts})
+        shown.append(
+            "{}: {requirements} requirements, {pairs} pairs of requirement and model".format(path, **counts)
+        )
+        if plan.unopened:
+            shown.append(
+                f"Not checked, because their code was not run: whether {', '.join(plan.unopened)} fit"
+            )
+    return Answer(documents, shown, errors=errors, exit_code=FAILED if errors else PASSED)
+
+
+@command(suites)
+def schema(out: Path | None = None) -> Answer:
+    """Print the JSON Schema of suites, with a description of every key, or write it to a file.
+
+    Editors with a YAML language server complete and check suites that begin with the line
+    # yaml-language-server: $schema=suite.schema.json
+
+    Options:
+        out (FILE): Where to write it; printed if left out.
+
+    Examples:
+        roadworthy suites schema
+        roadworthy suites schema --out suite.schema.json
+    """
+    if out is None:
+        return Answer(suite_schema(), [schema_text().rstrip()])
+    write_text(out, schema_text())
+    return Answer({"file": str(out)}, [f"Wrote {out}"])

@@ -36,6 +36,7 @@ def serve(
     model: list[str] | None = None,
     data: list[str] | None = None,
     labels: list[str] | None = None,
+    under: list[Path] | None = None,
     out: Path = Path("roadworthy-runs"),
     host: str = "127.0.0.1",
     port: int | None = None,
@@ -44,9 +45,9 @@ def serve(
     """Serve the web page: write a rule, try it on a few frames, run it, look at what violates it.
 
     It listens on this machine alone. With --host it is open to others, and then asks for the token that is
-    part of the printed address. Nothing but the declared models, data and labels can be used, and nothing but
-    files of the runs is served. Ctrl+C ends it; a run in progress stops and can be resumed. With --json it
-    prints its address as one document, then serves.
+    part of the printed address. Nothing can be used but the declared models, data and labels, and the
+    networks and films that are added on the page; nothing is served but files of the runs. Ctrl+C ends it; a
+    run in progress stops and can be resumed. With --json it prints its address as one document, then serves.
 
     Options:
         run (FOLDER): A run, drives or a study to look at; repeatable.
@@ -54,7 +55,9 @@ def serve(
         data (-d DATA): Data that runs may use, beside the built-in world: name:path; repeatable.
         labels (WHO): Who may label frames, beside the data, street and imported networks: a folder of maps, a
             network, or a folder in which such lie; repeatable.
-        out (FOLDER): Where runs started on the page go.
+        under (FOLDER): Where models, data and suites may be chosen on the page: whatever lies below it;
+            repeatable.
+        out (FOLDER): Where runs started on the page, and what is added on it, go.
         host (ADDRESS): The address to listen on; this machine alone by default.
         port (N): The port; 0 for any free one. 8321 or the next free one by default.
         name (NAME): A host name of this machine; repeatable.
@@ -62,12 +65,20 @@ def serve(
     Examples:
         roadworthy serve
         roadworthy serve --run rules-out --run suite-out
+        roadworthy serve --under nets --under recordings
         roadworthy serve --model onnx:net.onnx --data camvid:path --port 0
         roadworthy serve --data video:dash.mp4 --labels dash-labels --labels segmenter.yaml
         roadworthy serve --host 0.0.0.0 --name testbench.local
     """
     settings = server.settings_for(
-        host, out, runs=run or (), models=model or (), data=data or (), labels=labels or (), names=name or ()
+        host,
+        out,
+        runs=run or (),
+        models=model or (),
+        data=data or (),
+        labels=labels or (),
+        under=under or (),
+        names=name or (),
     )
     listening = server.listening(host, port)
     address = server.address(host, listening.getsockname()[1], settings.token)

@@ -1,7 +1,8 @@
-"""``roadworthy list`` and ``roadworthy selftest``: what the tool has, and whether it works."""
+"""``roadworthy demo``, ``list`` and ``selftest``: the main job, what the tool has, whether it works."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import typer
@@ -10,6 +11,8 @@ from roadworthy._files import write_json, write_text
 from roadworthy.cli._answer import PASSED, VIOLATED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import make_folder, tracked
+from roadworthy.cli._road import RunOptions, answer_of, outcome_lines, planned, run_plan
+from roadworthy.errors import InputError
 from roadworthy.registry import Listing
 from roadworthy.result_tables import ResultTable
 
@@ -77,3 +80,58 @@ def self_test(
         exit_code=PASSED if report.passed else VIOLATED,
         conclusion=sentence(report),
     )
+
+
+@command(app)
+def demo(out: Path = Path("demo-out")) -> Answer:
+    """Test the shipped networks in the built-in world by requirements of all five kinds.
+
+    Options:
+        out (FOLDER): Where to write.
+
+    Examples:
+        roadworthy demo
+        roadworthy demo --out pictures --json
+    """
+    make_folder(out)
+    folder = _emptied(out / "run")
+    how = RunOptions(out=folder)
+    published = run_plan(planned(demo_suite(), how, folder), how, folder)
+    suite = answer_of(published, how)
+    shown = [
+        f"A suite with requirements of all five kinds, from {demo_suite()}:",
+        *outcome_lines(published.result),
+        *suite.shown,
+        _NEXT_STEPS,
+    ]
+    return Answer({"suite": suite.document}, shown, suite.notes, suite.report)
+
+
+_NEXT_STEPS = (
+    "The networks are small ones from the papers: what is violated above are faults that they really have. "
+    "After the report, try a sentence of your own, or the page to look at failures:\n"
+    "  roadworthy rules run --model dave2 --rule "
+    '"If a pedestrian appears on the roadside, the ego-vehicle should slow down."\n'
+    "  roadworthy serve"
+)
+
+
+def demo_suite() -> Path:
+    """Return the suite of the demonstration: an example that comes with the package."""
+    package = Path(__file__).parents[1]
+    shipped, source = package / "examples", package.parents[1] / "examples"
+    return (shipped if shipped.is_dir() else source) / "demo.suite.yaml"
+
+
+def _emptied(folder: Path) -> Path:
+    """Return a folder without what an earlier demonstration left in it.
+
+    Raises:
+        InputError: It holds something else.
+    """
+    if not folder.exists():
+        return folder
+    if not (folder / "manifest.json").is_file():
+        raise InputError(f"{folder} is not from an earlier demonstration: choose another --out")
+    shutil.rmtree(folder)
+    return folder

@@ -13,29 +13,18 @@
 
 from __future__ import annotations
 
-from roadworthy.coverage.activations import (
-    COUNTINGS,
-    ActivationRecorder,
-    Activations,
-    Counting,
-    Layer,
-    counting_named,
-    join,
-)
+from roadworthy.coverage.activations import ActivationRecorder, Activations, Layer, counting_named
 from roadworthy.coverage.functional import FunctionalCoverage, OperatingDomain
 from roadworthy.coverage.observed import Observed, observable, recorder
 
 __all__ = [
     "Activations",
-    "COUNTINGS",
-    "Counting",
     "FunctionalCoverage",
     "Layer",
     "Observed",
     "OperatingDomain",
     "ActivationRecorder",
     "counting_named",
-    "join",
     "observable",
     "recorder",
 ]

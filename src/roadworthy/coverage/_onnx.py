@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.coverage import activations
-from roadworthy.coverage._uncounted import NAMES, Operation, not_counted
+from roadworthy.coverage.activations import NAMES, Operation, not_counted
 from roadworthy.errors import InputError, MissingExtraError
 from roadworthy.models.onnx import wanted_threads
 from roadworthy.models.outputs import Arrays
@@ -224,7 +224,10 @@ def read_graph(path: Path) -> Any:
     except ModuleNotFoundError as error:
         raise MissingExtraError("onnx", extra="torch", purpose="watch the layers of an ONNX file") from error
     try:
-        return onnx.load(path)
+        model = onnx.load(path)
+        if any(isinstance(name, bytes) for node in model.graph.node for name in (*node.input, *node.output)):
+            raise ValueError("it has names that are no UTF-8 text")
+        return model
     except Exception as error:
         # protobuf raises classes of its own.
         raise InputError(f"cannot read the ONNX network {path}: {str(error).splitlines()[0]}") from error

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from roadworthy.coverage._uncounted import NAMES, Operation, not_counted
-from roadworthy.coverage.activations import Activations, Assembler, Counting, Kind, Reduced, input_layer
+from roadworthy.coverage import activations
+from roadworthy.coverage.activations import NAMES, Counting, Operation, not_counted
 from roadworthy.errors import InputError
 from roadworthy.models.network import named_tensors
 from roadworthy.models.outputs import Arrays
@@ -114,9 +114,9 @@ class TorchRecorder:
         self.axes = axes
         own = next(module.parameters(), None)
         self._device = device or ("cpu" if own is None else own.device)
-        self._assembler = Assembler(counting)
+        self._assembler = activations.Assembler(counting)
 
-    def run(self, images: NDArray[Any], frames: Sequence[str] = ()) -> tuple[Arrays, Activations]:
+    def run(self, images: NDArray[Any], frames: Sequence[str] = ()) -> tuple[Arrays, activations.Activations]:
         """Return the network's outputs for a batch of images, and the activations.
 
         Raises:
@@ -146,7 +146,7 @@ class TorchRecorder:
             self._assembler.not_counted = not_counted(trace.operations)
         layers = watch.layers()
         if self.counting.inputs:
-            layers.insert(0, input_layer(images, self.axes))
+            layers.insert(0, activations.input_layer(images, self.axes))
         return named_tensors(found), self._assembler.assemble(layers, len(images), frames)
 
 
@@ -156,7 +156,7 @@ _Hook = Callable[[nn.Module, Any, Any], None]
 class _Call:
     """One call of a layer, with its output as long as an activation function may still follow."""
 
-    def __init__(self, name: str, kind: Kind, output: torch.Tensor) -> None:
+    def __init__(self, name: str, kind: activations.Kind, output: torch.Tensor) -> None:
         self.name = name
         self.kind = kind
         self.output: torch.Tensor | None = output
@@ -276,7 +276,7 @@ class _Watch(TorchFunctionMode):
             return lambda _layer, _given, output: self._add(name, "dropout", output)
         return None
 
-    def _add(self, name: str, kind: Kind, output: torch.Tensor) -> None:
+    def _add(self, name: str, kind: activations.Kind, output: torch.Tensor) -> None:
         call = _Call(name, kind, output)
         self.calls.append(call)
         if kind in ("conv", "dense") and not self.counting.activations:
@@ -329,12 +329,12 @@ class _Watch(TorchFunctionMode):
                 self._open[id(result)] = call
         return result
 
-    def layers(self) -> list[Reduced]:
+    def layers(self) -> list[activations.Reduced]:
         """Return what every call of a layer gave."""
         found = [call.found() for call in self.calls]
         arrays = iter(_fetched([one for parts in found for one in parts]))
         return [
-            Reduced(call.name, call.kind, *(next(arrays) for _ in parts))
+            activations.Reduced(call.name, call.kind, *(next(arrays) for _ in parts))
             for call, parts in zip(self.calls, found, strict=True)
         ]
 

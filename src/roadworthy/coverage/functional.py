@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.coverage.criteria.neurons import Counted
-from roadworthy.errors import InputError, OntologyError, suggest
+from roadworthy.errors import InputError, OntologyError, check_known, suggest
 from roadworthy.frames import Frame
 from roadworthy.ontology import CONDITIONS, VOID, normalized, ontology
 
@@ -234,8 +234,7 @@ class OperatingDomain:
 
 def _read_dimension(file: YamlFile, name: str, given: object) -> Dimension:
     where = file.where("dimensions", name)
-    if name not in DIMENSIONS:
-        raise InputError(f"{where}: unknown dimension {name!r}: {suggest(name, DIMENSIONS)}")
+    check_known(f"{where}: unknown dimension", name, DIMENSIONS)
     if name in SIGNALS:
         return _read_ranges(where, name, given)
     if not isinstance(given, list) or not given:
@@ -316,9 +315,7 @@ def _read_crosses(
             form = "lists of two or more dimensions such as [weather, time]"
             raise InputError(f"{where}: crosses: expected {form}, got {names!r}")
         for name in names:
-            if name not in declared:
-                near = suggest(name, declared)
-                raise InputError(f"{where}: crosses: expected declared dimensions, got {name!r}: {near}")
+            check_known(f"{where}: crosses: expected declared dimensions, got", name, declared)
         if len(set(names)) < len(names) or any(set(names) == set(one) for one in crosses):
             raise InputError(f"{where}: crosses: expected every dimension and cross once, got {names!r}")
         crosses.append(tuple(names))
@@ -425,44 +422,6 @@ class FunctionalCoverage(Counted):
         self._unknown += other._unknown
         self._outside += other._outside
         self.frames += other.frames
-
-    def state(self) -> dict[str, NDArray[np.int64]]:
-        """Return what was seen as arrays, from which `from_state` makes an equal one.
-
-        Example:
-            >>> sorted(FunctionalCoverage().state())
-            ['frames', 'hits', 'outside', 'unknown']
-        """
-        return {
-            "hits": np.concatenate([hits.ravel() for hits in self._hits]),
-            "unknown": self._unknown.copy(),
-            "outside": self._outside.copy(),
-            "frames": np.array([self.frames], np.int64),
-        }
-
-    @classmethod
-    def from_state(
-        cls, domain: OperatingDomain | str | PathLike[str] | None, state: Mapping[str, NDArray[np.int64]]
-    ) -> Self:
-        """Return one of a domain that has seen what a state says.
-
-        Raises:
-            InputError: The state is of another domain.
-        """
-        made = cls(domain)
-        own = made.state()
-        if any(name not in state or state[name].shape != own[name].shape for name in own):
-            raise InputError(
-                f"the state is of another operating domain than {made.domain.path}: give the file that it "
-                "was measured with"
-            )
-        start = 0
-        for hits in made._hits:
-            hits[...] = state["hits"][start : start + hits.size].reshape(hits.shape)
-            start += hits.size
-        made._unknown[...], made._outside[...] = state["unknown"], state["outside"]
-        made.frames = int(state["frames"][0])
-        return made
 
     def holes(self, alone: str = "was never tried", together: str = "were never tried together") -> list[str]:
         """Return the bins without a frame in plain words, those of the crosses last.

@@ -1,31 +1,24 @@
-"""Measuring what a set of images covers, by several criteria at once, in pieces that can be put together.
+"""Measuring what a set of images covers, by several criteria at once.
 
 ::
 
     measuring = Measuring.of(["neuron", "functional"], "dave2")
     measured = measuring.measure(load("world"), sample=200)
-    measured.save(Path("monday.npz"))
-    measured.merge(CoverageMeasurement.load(Path("tuesday.npz")))
+    measured.values
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from hashlib import sha256
 from itertools import islice
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import parse_json, replacing
-from roadworthy._frozen import read_npz
 from roadworthy.cases import Dataset
-from roadworthy.coverage._uncounted import Uncounted, not_counted_text
-from roadworthy.coverage.activations import Activations, Layer
+from roadworthy.coverage.activations import Activations, Layer, Uncounted, not_counted_text
 from roadworthy.coverage.criteria.named import CriterionChoice, Training, parse_criterion
 from roadworthy.coverage.criteria.neurons import Cells, Counted
 from roadworthy.coverage.functional import FunctionalCoverage, OperatingDomain
@@ -39,7 +32,6 @@ from roadworthy.result_tables import ResultTable
 
 FUNCTIONAL = "functional"
 """What the coverage of the operating domain is called among the criteria."""
-_FORMAT = "roadworthy coverage 1"
 _MOST_POINTS = 256  # of a growth curve; of more, every second is left out
 _LEAST_POINTS = 24  # of it
 _BATCH = 32
@@ -81,30 +73,12 @@ class Covered(Counted):
         layers: Those of the network.
         seen: Which cells were visited.
         per_neuron: Whether as many cells belong to each neuron.
-        settings: A hash of all that must be the same for two to be put together.
     """
 
     criterion: str
     layers: tuple[Layer, ...]
     seen: NDArray[np.bool_]
     per_neuron: bool
-    settings: str
-
-    def merge(self, other: Covered) -> None:
-        """Add what another one has seen.
-
-        Raises:
-            InputError: It is of another criterion, network or training data.
-        """
-        if other.layers != self.layers:
-            raise InputError(
-                f"cannot merge {self.criterion} of two networks or countings: measure both with the same"
-            )
-        if other.settings != self.settings or other.total != self.total:
-            raise InputError(
-                f"cannot merge {self.criterion} with other options or training data: measure both alike"
-            )
-        self.seen |= other.seen
 
     def rows(self) -> list[LayerRow]:
         """Return what was found in each layer; nothing for a criterion whose cells belong to no neurons."""
@@ -122,7 +96,7 @@ class Covered(Counted):
 
 @dataclass(eq=False)
 class CoverageMeasurement:
-    """What some images cover, ready to be shown, stored, and put together with what others cover.
+    """What some images cover, ready to be shown.
 
     Attributes:
         model: The network's name; empty where none was asked.
@@ -130,7 +104,7 @@ class CoverageMeasurement:
         images: How many images that was.
         criteria: By each criterion.
         functional: Of the operating domain; None where it was not measured.
-        growth: After how many images each value was what; only of images that were measured in one go.
+        growth: After how many images each value was what.
         not_counted: What the network computes and none of its neurons is; None where that is not known.
     """
 
@@ -154,7 +128,7 @@ class CoverageMeasurement:
             "model": self.model or None,
             "counting": self.counting or None,
             "images": self.images,
-            "not_counted": self._not_counted_document(),
+            "not_counted": None if self.not_counted is None else [one.as_dict() for one in self.not_counted],
             "criteria": [
                 {
                     "criterion": one.criterion,
@@ -187,9 +161,6 @@ class CoverageMeasurement:
                 "holes": whole.holes(),
             }
         return document
-
-    def _not_counted_document(self) -> list[dict[str, Any]] | None:
-        return None if self.not_counted is None else [one.as_dict() for one in self.not_counted]
 
     def lines(self) -> list[str | ResultTable]:
         """Return what people read: what is covered, layer by layer, and some of what was never tried."""
@@ -230,110 +201,6 @@ class CoverageMeasurement:
             if most is not None and len(holes) > most:
                 lines.append(f"{name}: and {len(holes) - most} more")
         return lines
-
-    def merge(self, *others: CoverageMeasurement) -> None:
-        """Add what other images cover, as if they had been measured here.
-
-        Raises:
-            InputError: They were measured otherwise.
-        """
-        for other in others:
-            self._merge(other)
-
-    def _merge(self, other: CoverageMeasurement) -> None:
-        for what, mine, theirs in (
-            ("criteria", sorted(self.criteria), sorted(other.criteria)),
-            ("models", self.model, other.model),
-            ("countings", self.counting, other.counting),
-            ("uses of an operating domain", self.functional is None, other.functional is None),
-        ):
-            if mine != theirs:
-                raise InputError(f"cannot merge measurements with different {what}: {mine} and {theirs}")
-        for name, one in self.criteria.items():
-            one.merge(other.criteria[name])
-        if self.functional is not None and other.functional is not None:
-            self.functional.merge(other.functional)
-        self.images += other.images
-        self.growth = []
-        if self.not_counted is None:
-            self.not_counted = other.not_counted
-
-    def save(self, path: Path) -> None:
-        """Write all that `load` needs: numbers and text, nothing that could run.
-
-        Raises:
-            InputError: The file cannot be written.
-        """
-        header: dict[str, Any] = {
-            "format": _FORMAT,
-            "model": self.model,
-            "counting": self.counting,
-            "images": self.images,
-            "not_counted": self._not_counted_document(),
-            "criteria": [
-                {
-                    "criterion": one.criterion,
-                    "layers": [[layer.name, layer.kind, layer.neurons] for layer in one.layers],
-                    "cells": one.total,
-                    "per_neuron": one.per_neuron,
-                    "settings": one.settings,
-                }
-                for one in self.criteria.values()
-            ],
-            "domain": None if self.functional is None else _domain_hash(self.functional.domain),
-        }
-        arrays: dict[str, NDArray[Any]] = {
-            f"seen {number}": np.packbits(one.seen) for number, one in enumerate(self.criteria.values())
-        }
-        if self.functional is not None:
-            arrays |= {f"functional {name}": one for name, one in self.functional.state().items()}
-        with replacing(path) as unfinished, unfinished.open("wb") as file:
-            np.savez_compressed(file, header=np.array(json.dumps(header)), **arrays)  # type: ignore[arg-type]
-
-    @classmethod
-    def load(cls, path: Path, domain: OperatingDomain | None = None) -> CoverageMeasurement:
-        """Read what `save` wrote; nothing in the file can run.
-
-        Args:
-            path: The file.
-            domain: The operating domain that was measured; the one of Roadworthy when left out.
-
-        Raises:
-            InputError: The file is missing or none of these, or of another operating domain.
-        """
-        try:
-            arrays = read_npz(path)
-            header = parse_json(str(arrays.pop("header")))
-            if header["format"] != _FORMAT:
-                raise InputError(
-                    f"{path} is of another version, {header['format']!r}, not {_FORMAT!r}: measure again"
-                )
-            criteria = {}
-            for number, one in enumerate(header["criteria"]):
-                layers = tuple(Layer(str(name), kind, int(count)) for name, kind, count in one["layers"])
-                bits = np.unpackbits(arrays[f"seen {number}"], count=int(one["cells"])).astype(np.bool_)
-                criteria[str(one["criterion"])] = Covered(
-                    str(one["criterion"]), layers, bits, bool(one["per_neuron"]), str(one["settings"])
-                )
-            found = cls(str(header["model"]), str(header["counting"]), int(header["images"]), criteria)
-            wanted = header["domain"]
-            # Files of before did not say.
-            if (uncounted := header.get("not_counted")) is not None:
-                found.not_counted = tuple(map(Uncounted.from_dict, uncounted))
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-            raise InputError(
-                f"{path} is no stored measurement of coverage, as --state writes it: {error!r}"
-            ) from error
-        if wanted is not None:
-            domain = OperatingDomain.load() if domain is None else domain
-            if _domain_hash(domain) != wanted:
-                raise InputError(
-                    f"{path} was measured with another operating domain than {domain.path}: give the file "
-                    "of that one"
-                )
-            parts = {name.removeprefix("functional "): one for name, one in arrays.items()}
-            found.functional = FunctionalCoverage.from_state(domain, parts)
-        return found
 
 
 def chosen_criteria(names: Sequence[str], threshold: float) -> tuple[list[CriterionChoice], bool]:
@@ -562,9 +429,7 @@ class Measuring:
             one = choice.make(layers, self._training)
             self._made[str(choice)] = one
             # The criterion marks its cells in the same array.
-            self._result.criteria[str(choice)] = Covered(
-                str(choice), one.layers, one.seen, choice.per_neuron, _hash_of(one.settings())
-            )
+            self._result.criteria[str(choice)] = Covered(str(choice), one.layers, one.seen, choice.per_neuron)
 
     @property
     def result(self) -> CoverageMeasurement:
@@ -579,19 +444,3 @@ class Measuring:
         if not growth or growth[-1][0] != self._result.images:
             growth.append((self._result.images, self._result.values))
         return self._result
-
-
-def _hash_of(settings: Mapping[str, Any]) -> str:
-    digest = sha256()
-    for name in sorted(settings):
-        value = settings[name]
-        digest.update(name.encode())
-        if isinstance(value, np.ndarray):
-            digest.update(str(value.shape).encode() + np.ascontiguousarray(value, np.float64).tobytes())
-        else:
-            digest.update(repr(value).encode())
-    return digest.hexdigest()
-
-
-def _domain_hash(domain: OperatingDomain) -> str:
-    return sha256(repr((domain.dimensions, domain.crosses)).encode()).hexdigest()

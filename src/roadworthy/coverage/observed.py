@@ -62,7 +62,7 @@ def recorder(
         if isinstance(runtime, OnnxRuntime):
             return _onnx(runtime, how, source.input.axes)
         if isinstance(runtime, TorchRuntime):
-            return _torch(runtime.placed, how, source.input.axes, runtime.device)
+            return _torch(runtime.opened, how, source.input.axes, runtime.device)
         raise InputError(f"{source.name} does not show its layers: use a torch module or an ONNX file")
     if isinstance(source, str | Path):
         return _onnx(OnnxRuntime(existing(Path(source), "ONNX network")), how, axes)

@@ -28,6 +28,7 @@ from roadworthy.errors import FrameError, InputError, RoadworthyError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals, SignalUnits
 from roadworthy.images import read_image
 from roadworthy.ontology import VOID, normalized, ontology
+from roadworthy.places import shown
 
 ClassNames = Mapping[str, str | None]
 """The ontology word for each class name of a data set; None has no class: no box, or void pixels."""
@@ -334,7 +335,8 @@ def drives_by_time(times: Sequence[float | None]) -> list[str] | None:
     known = np.array(times, np.float64)
     order = np.argsort(known, kind="stable")
     drives = np.empty(len(known), int)
-    drives[order] = 1 + np.cumsum(np.diff(known[order], prepend=known[order][:1]) > _PAUSE)
+    with np.errstate(over="ignore", invalid="ignore"):  # of times that no clock shows
+        drives[order] = 1 + np.cumsum(np.diff(known[order], prepend=known[order][:1]) > _PAUSE)
     return [f"drive {number}" for number in drives]
 
 
@@ -471,7 +473,7 @@ class BaseDataset(ABC):
     def __init__(self, name: str, ids: Sequence[str], *, on_error: OnError = "raise") -> None:
         if on_error not in get_args(OnError):
             raise InputError(f"on_error must be 'raise' or 'skip', got {on_error!r}")
-        self._name = name
+        self._name = shown(name)
         self.all_ids = ids
         self.on_error = on_error
         self._numbers = range(len(ids))

@@ -30,7 +30,7 @@ from roadworthy._files import appearing
 from roadworthy.cases import Dataset
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame
-from roadworthy.frames.formats.lines import TYPES as KITTI_TYPES
+from roadworthy.frames.formats.files import TYPES as KITTI_TYPES
 from roadworthy.ontology import ontology
 
 ExportFormat = Literal["kitti", "coco", "yolo"]

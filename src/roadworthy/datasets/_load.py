@@ -18,6 +18,7 @@ from roadworthy.datasets._base import FILM_ENDINGS, IMAGE_ENDINGS, drives_by_tim
 from roadworthy.errors import InputError, UnknownNameError, suggest
 from roadworthy.frames import Frame
 from roadworthy.frames.frame import with_history
+from roadworthy.places import is_address, local
 from roadworthy.registry import data_options, datasets
 
 
@@ -102,8 +103,7 @@ class ChosenFrames:
     @property
     def hashed(self) -> Dataset:
         """What tells them from others: of data that is made all of it, for its recipe; else these frames."""
-        from roadworthy.datasets.world import WorldDataset
-        from roadworthy.datasets.world_crops import WorldCropsDataset
+        from roadworthy.datasets.world import WorldCropsDataset, WorldDataset
 
         made = isinstance(self.data, WorldDataset | WorldCropsDataset)
         return self.data if made else replace(self, history=0)
@@ -239,7 +239,7 @@ def spelled(reference: str, relative_to: Path = Path()) -> str:
     path = relative_to / reference
     if reference.partition(":")[0] in datasets.names() or not reference:
         return reference
-    if is_file(path):
+    if is_file(path) or is_address(reference):
         found = _FORMATS.get(path.suffix.lower())
         return f"{found}:{reference}" if found in _CLEAR else reference
     if not is_folder(path):
@@ -259,12 +259,13 @@ def reader_for(reference: str) -> Callable[..., Any]:
     name = spelled(reference).partition(":")[0]
     if not name:
         raise InputError(f"a data set is written name or name:path, such as 'world:town', got {reference!r}")
+    folder = is_folder(Path(reference)) or is_address(reference)
     try:
         return datasets.get(name)
     except UnknownNameError:
-        if not (is_file(Path(reference)) or is_folder(Path(reference))) and len(Path(name).parts) < 2:
+        if not (folder or is_file(Path(reference))) and len(Path(name).parts) < 2:
             raise
-    guess = _FORMATS.get(Path(reference).suffix.lower(), "folder" if is_folder(Path(reference)) else "format")
+    guess = _FORMATS.get(Path(reference).suffix.lower(), "folder" if folder else "format")
     raise UnknownNameError(
         f"{reference!r} is a path: write the format of the data before it, such as '{guess}:{reference}'; "
         f"formats are {', '.join(datasets.names())}"
@@ -316,7 +317,7 @@ def load(reference: str, relative_to: Path = Path(), /, **options: object) -> Da
             return cast(Dataset, factory(data, relative_to, **checked_options(name, factory, added)))
     checked = checked_options(name, reader, options, relative_to)
     if path and takes_path(reader) == "always":
-        path = str(relative_to / path)
+        path = str(local(path) if is_address(path) else relative_to / path)
     dataset = reader(path, **checked) if path else reader(**checked)
     if not isinstance(dataset, Dataset):
         raise InputError(

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice, pairwise
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -137,7 +138,9 @@ class _Sqlite:
             "SELECT timestamp, data FROM messages WHERE topic_id=? AND timestamp>=? ORDER BY timestamp, id"
         )
         with self._opened() as base:
-            yield from base.execute(asked, (self._numbers[topic], start))
+            # Whatever the column is said to hold, SQLite keeps what was written into it.
+            found = base.execute(asked, (self._numbers[topic], start))
+            yield from ((index(time), data) for time, data in found)
 
 
 def _short(type: str) -> str:

@@ -27,7 +27,7 @@ from roadworthy._files import is_file, is_folder, naming, read_json
 from roadworthy._frozen import FrozenDict
 from roadworthy.class_lists import class_list
 from roadworthy.datasets import _base
-from roadworthy.errors import FrameError, InputError, suggest
+from roadworthy.errors import FrameError, InputError, check_known
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 from roadworthy.images import read_ids, read_image
 from roadworthy.ontology import VOID, ontology
@@ -122,8 +122,8 @@ class CityscapesDataset(_base.BaseDataset):
 def _places(folder: Path, split: str | None) -> list[tuple[str, str, str]]:
     """Return split, city and name of every image, in order."""
     known = [one.name for one in folder.iterdir() if is_folder(one)]
-    if split is not None and split not in known:
-        raise InputError(f"{folder} has no split {split!r}: {suggest(split, known)}")
+    if split is not None:
+        check_known(f"{folder} has no split", split, known)
     order = {name: index for index, name in enumerate(SPLITS)}
     chosen = [split] if split else sorted(known, key=lambda name: (order.get(name, len(order)), name))
     places = [

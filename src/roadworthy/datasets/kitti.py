@@ -3,7 +3,7 @@
 ::
 
     training/image_2/000001.png   left colour camera
-    training/label_2/000001.txt   one box per line; see roadworthy.frames.formats.lines
+    training/label_2/000001.txt   one box per line; see roadworthy.frames.formats.files
     training/calib/000001.txt     projection matrices
 
 Frames are those with an image or a label file. Labels and results can be read where there are no images, as
@@ -158,7 +158,8 @@ class KittiDataset(_base.BaseDataset):
                     f"{file}: line {line}: expected four corners in columns 5 to 8, got {text!r}"
                 ) from None
             regions.append((left, top, right, bottom))
-        return np.array(regions, np.float32).reshape(-1, 4)
+        with np.errstate(over="ignore"):
+            return np.array(regions, np.float32).reshape(-1, 4)
 
     def _calibration(self, number: int) -> Mapping[str, NDArray[np.float64]]:
         file = self._file("calib", number)

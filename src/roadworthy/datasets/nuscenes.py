@@ -122,8 +122,8 @@ class NuScenesDataset(_base.BaseDataset):
     def read(self, number: int) -> Frame:
         """Read a frame with its boxes, where it is a labelled one."""
         shot = self._shots[number]
-        image = read_image(self._folder / shot["filename"])
         with _base.telling(self._tables, "is it nuScenes' own?"):
+            image = read_image(self._folder / shot["filename"])
             # The labels of the test split are not public.
             told = shot["is_key_frame"] and self._labels
             boxes = self._boxes(shot, image.shape[1], image.shape[0]) if told else None

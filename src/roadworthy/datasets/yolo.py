@@ -13,7 +13,7 @@ from typing import Any
 
 from roadworthy._files import is_file, is_folder, naming, numbered_names, read_text
 from roadworthy.datasets import _base
-from roadworthy.errors import FrameError, InputError, suggest
+from roadworthy.errors import FrameError, InputError, check_known, suggest
 from roadworthy.frames import Boxes, Frame
 from roadworthy.images import read_image
 from roadworthy.registry import datasets
@@ -202,8 +202,8 @@ def _from_folder(folder: Path, split: str | None, names: Numbered | None) -> tup
     if not is_folder(images):
         raise InputError(f"expected a dataset YAML file or images/ and labels/ in {folder}, found neither")
     splits = sorted((one.name for one in images.iterdir() if is_folder(one)), key=_split_order)
-    if split is not None and split not in splits:
-        raise InputError(f"{images} has no split {split!r}: {suggest(split, splits)}")
+    if split is not None:
+        check_known(f"{images} has no split", split, splits)
     if split is not None:
         files = _base.image_files(images / split, recursive=True)
     else:

@@ -3,6 +3,5 @@
 from __future__ import annotations
 
 from roadworthy.driving.oracles import Oracle, fit_oracle
-from roadworthy.driving.sectors import SectorTable
 
-__all__ = ["Oracle", "SectorTable", "fit_oracle"]
+__all__ = ["Oracle", "fit_oracle"]

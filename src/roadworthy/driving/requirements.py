@@ -23,7 +23,7 @@ from roadworthy.driving.oracles import Direction, FalseAlarmBound, Oracle
 from roadworthy.driving.sectors import SectorTable
 from roadworthy.driving.simulators import DriveLimits, Scenario, world_sectors
 from roadworthy.driving.simulators.scenarios import Kept
-from roadworthy.errors import InputError, check_number, suggest
+from roadworthy.errors import InputError, check_known, check_number, suggest
 from roadworthy.world import HELD_OUT_TRACK_NAMES, TRACK_NAMES, track
 
 AUTONOMOUS = (
@@ -344,8 +344,7 @@ class DrivingQuality:
         if twice is not None:
             raise InputError(f"scenario {twice} is listed twice: each scenario is driven once")
         for event in self.events:
-            if event not in EVENTS:
-                raise InputError(f"there is no event {event!r}: {suggest(event, EVENTS)}")
+            check_known("there is no event", event, EVENTS)
         known = {name for one in self.scenarios for name in self.sectors_of(one)}
         for name in self.sectors:
             if name not in known and name != WHOLE_DRIVE:
@@ -461,8 +460,7 @@ class _QualityForm(BaseModel):
 def _scenario(form: _ScenarioForm) -> Scenario:
     known = [one.name for one in fields(DriveLimits)]
     for name in form.limits:
-        if name not in known:
-            raise InputError(f"a drive has no limit {name!r}: {suggest(name, known)}")
+        check_known("a drive has no limit", name, known)
     limits = dict(form.limits)
     if "events" in limits:
         events = limits["events"]

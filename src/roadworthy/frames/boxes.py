@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from roadworthy._frozen import FrozenDict, ReadOnlyArrays
 from roadworthy.errors import FrameError, OntologyError
-from roadworthy.frames.formats import documents, lines, maite
+from roadworthy.frames.formats import files, maite
 from roadworthy.ontology import ontology
 
 Number = TypeVar("Number", bound=np.generic)
@@ -26,6 +26,8 @@ def array_of(name: str, value: ArrayLike, dtype: type[Number]) -> NDArray[Number
         wanted = "biu" if dtype is np.int64 and given.size else "biuf"
         if given.dtype.kind not in wanted:
             raise TypeError(f"got dtype {given.dtype}")
+        if given.dtype == dtype:
+            return given.copy()
         with np.errstate(over="ignore"):
             return np.array(given, dtype)
     except (TypeError, ValueError) as error:
@@ -340,14 +342,12 @@ class Boxes(ReadOnlyArrays):
         turned = np.stack([width - right, top, width - left, bottom], axis=1).astype(np.float32)
         return self._taken(np.arange(len(self)), turned)
 
-    from_kitti = staticmethod(lines.read_kitti)
-    to_kitti = lines.write_kitti
-    from_coco = staticmethod(documents.read_coco)
-    to_coco = documents.write_coco
-    from_yolo = staticmethod(lines.read_yolo)
-    to_yolo = lines.write_yolo
-    from_voc = staticmethod(documents.read_voc)
-    to_voc = documents.write_voc
+    from_kitti = staticmethod(files.read_kitti)
+    to_kitti = files.write_kitti
+    from_coco = staticmethod(files.read_coco)
+    to_coco = files.write_coco
+    from_yolo = staticmethod(files.read_yolo)
+    to_yolo = files.write_yolo
     from_maite = staticmethod(maite.read)
     to_maite = maite.write
 

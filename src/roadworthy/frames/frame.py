@@ -71,8 +71,9 @@ class Signals:
         for name in self.extra:
             if name in _NAMES:
                 raise FrameError(f"extra signal {name!r} has the name of a signal: pass {name}=... instead")
-        numbers = {name: _number(name, value) for name, value in self.extra.items()}
-        object.__setattr__(self, "extra", frozen(numbers))
+        if self.extra or type(self.extra) is not FrozenDict:
+            numbers = {name: _number(name, value) for name, value in self.extra.items()}
+            object.__setattr__(self, "extra", frozen(numbers))
 
     @classmethod
     def from_units(
@@ -245,11 +246,10 @@ class Frame(ReadOnlyArrays):
         if not isinstance(self.id, str) or not self.id:
             raise FrameError(f"the id of a frame must be a non-empty word, got {self.id!r}")
         self._check_image()
-        self._check_type("labels", LabelMap)
-        self._check_type("boxes", Boxes)
-        self._check_type("signals", Signals, optional=False)
-        self._check_type("previous", Iterable, optional=False)
-        self._check_type("metadata", Mapping, optional=False)
+        for name, kind in (("labels", LabelMap), ("boxes", Boxes)):
+            if getattr(self, name) is not None:
+                self._check_type(name, kind)
+        self._check_type("signals", Signals)
         if self.labels is not None and self.labels.shape != self._shape:
             shape = self.labels.shape
             raise self._error(f"labels must have the shape {self._shape} of the image, got {shape}")
@@ -257,20 +257,24 @@ class Frame(ReadOnlyArrays):
         self._check_map("depth", (np.float32,))
         if self.boxes is not None:
             self._check_boxes(self.boxes)
-        object.__setattr__(self, "previous", tuple(self.previous))
+        if type(self.previous) is not tuple:
+            self._check_type("previous", Iterable)
+            object.__setattr__(self, "previous", tuple(self.previous))
         for one in self.previous:
             if not isinstance(one, Frame):
                 raise self._error(f"previous must hold frames, got {type(one).__name__}")
         if self.visual_change is not None and not np.isfinite(self.visual_change):
             raise self._error(f"visual_change must be finite, got {self.visual_change}")
-        object.__setattr__(self, "metadata", frozen(self.metadata))
+        if type(self.metadata) is not FrozenDict:
+            self._check_type("metadata", Mapping)
+            object.__setattr__(self, "metadata", frozen(self.metadata))
 
     def _error(self, message: str) -> FrameError:
         return FrameError(f"frame {self.id!r}: {message}")
 
-    def _check_type(self, name: str, kind: type, *, optional: bool = True) -> None:
+    def _check_type(self, name: str, kind: type) -> None:
         value = getattr(self, name)
-        if not isinstance(value, kind) and not (optional and value is None):
+        if not isinstance(value, kind):
             raise self._error(f"{name} must be {kind.__name__}, got {type(value).__name__}")
 
     def _check_image(self) -> None:

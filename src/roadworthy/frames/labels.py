@@ -16,6 +16,7 @@ from roadworthy.ontology import VOID, normalized, ontology
 
 Color = tuple[int, int, int]
 Ids = NDArray[np.uint8 | np.uint16]
+_UINT8 = np.dtype(np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,7 +212,7 @@ class LabelMap(ReadOnlyArrays):
 
 def is_rgb(image: object) -> bool:
     """Return whether something is an image: an array (height, width, 3) of `uint8`."""
-    return isinstance(image, np.ndarray) and image.shape[2:] == (3,) and image.dtype == np.uint8
+    return isinstance(image, np.ndarray) and image.shape[2:] == (3,) and image.dtype == _UINT8
 
 
 def _classes(words: Sequence[str]) -> tuple[str, ...]:

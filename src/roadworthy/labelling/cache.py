@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from roadworthy.frames import Frame
 from roadworthy.images import Image
+from roadworthy.places import cache_home
 
 FOLDER = "ROADWORTHY_CACHE"
 """The variable that names the folder of the cache; "off" keeps nothing."""
@@ -66,11 +67,7 @@ def cached(
 
 
 def _folder() -> Path | None:
-    told = os.environ.get(FOLDER, "")
-    if told.lower() == "off":
-        return None
-    usual = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "roadworthy"
-    return Path(told or usual) / "labels"
+    return None if os.environ.get(FOLDER, "").lower() == "off" else cache_home() / "labels"
 
 
 def _key(identity: str, image: Image) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -24,6 +24,7 @@ from roadworthy.models import Network, SystemUnderTest, history_of, load_model
 from roadworthy.models.description import sections
 from roadworthy.models.load import is_description, short_name
 from roadworthy.ontology import ontology
+from roadworthy.places import is_address, local
 
 What = Literal["labels", "depth", "boxes"]
 _ESTIMATED = " (estimated)"  # what stands behind who said something that is not known for sure
@@ -249,8 +250,9 @@ def _opened(what: What, name: str, folder: Path) -> LabelSource:
     if name in ("own", "street"):
         return OWN if name == "own" else STREET_SOURCE
     path, _, classes = name.removeprefix("folder:").partition("@")
-    place = folder / Path(path).expanduser()
-    if name.startswith("folder:") or (is_folder(place) and not is_description(name, folder)):
+    mapped = name.startswith("folder:")
+    place = local(path) if mapped and is_address(path) else folder / Path(path).expanduser()
+    if mapped or (is_folder(place) and not is_description(name, folder)):
         maps = LabelFolder.opened(place, classes, "depth" if what == "depth" else "labels")
         label = f"folder:{place.name}"
         return MapFolder(label, f"{label}{maps.made_by}", maps.estimated, maps)
@@ -262,6 +264,9 @@ def _opened(what: What, name: str, folder: Path) -> LabelSource:
         expected = " or ".join(TASKS[what])
         raise InputError(f"{what}={name}: expected a network for {expected}, got one for {task}")
     return OtherNetwork(short_name(name), short_name(name), True, system)
+
+
+_Asking = Callable[[LabelSource], Sequence[Opinion]]  # about all frames
 
 
 @dataclass(frozen=True)
@@ -307,7 +312,7 @@ class Labelling:
         Raises:
             InputError: A source cannot say anything about a frame.
         """
-        asking = _Asking(frames)
+        asking: _Asking = cache(lambda source: source.opinions(frames))
         found = []
         for number, frame in enumerate(frames):
             changes: dict[str, Any] = {}
@@ -330,7 +335,7 @@ class Labelling:
         for source in self.labels:
             if known is not None and not known.mask("void").any():
                 break
-            said = asking(source, number)
+            said = asking(source)[number]
             if said.labels is None:
                 continue
             _check_size(said.labels.shape, frame, source, "label map")
@@ -353,10 +358,10 @@ class Labelling:
         for source in self.depth:
             if known is not None and not np.isnan(known).any():
                 break
-            said = asking(source, number)
+            said = asking(source)[number]
             depth = said.depth
             if depth is None and said.inverse is not None:
-                seen = labels or said.labels or asking(STREET_SOURCE, number).labels
+                seen = labels or said.labels or asking(STREET_SOURCE)[number].labels
                 assert seen is not None
                 focal, height = focal_of(frame)
                 depth = metric_depth(
@@ -373,7 +378,7 @@ class Labelling:
 
     def _boxes(self, asking: _Asking, number: int, told: dict[str, str]) -> Boxes | None:
         for source in self.boxes:
-            said = asking(source, number)
+            said = asking(source)[number]
             boxes = said.boxes
             if boxes is None and said.labels is not None and source is not OWN:
                 seen = said.instances
@@ -385,19 +390,6 @@ class Labelling:
                     told["boxes_from"] = _told(source)
                 return boxes
         return None
-
-
-class _Asking:
-    """Asks each source about all frames once, when it is first needed."""
-
-    def __init__(self, frames: Sequence[Frame]) -> None:
-        self._frames = frames
-        self._said: dict[LabelSource, list[Opinion]] = {}
-
-    def __call__(self, source: LabelSource, number: int) -> Opinion:
-        if source not in self._said:
-            self._said[source] = source.opinions(self._frames)
-        return self._said[source][number]
 
 
 def estimated_by(known: Mapping[str, object], prefix: str = "") -> str:

@@ -120,8 +120,13 @@ def _begin(folder: Path, data: Dataset, labelling: Labelling) -> None:
 
 
 def _write_frame(folder: Path, frame: Frame) -> None:
+    import cv2
+
     for part, picture in _pictures(frame):
-        _write_picture(folder / part / f"{frame.id}.png", picture)
+        path = folder / part / f"{frame.id}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as unfinished:
+            unfinished.write_bytes(cv2.imencode(".png", picture)[1].tobytes())
 
 
 def _pictures(frame: Frame) -> Iterator[tuple[str, NDArray[np.uint8 | np.uint16]]]:
@@ -136,11 +141,3 @@ def _pictures(frame: Frame) -> Iterator[tuple[str, NDArray[np.uint8 | np.uint16]
         yield "depth", stored
     if frame.labels is not None:
         yield "labels", frame.labels.remapped().ids.astype(np.uint8)
-
-
-def _write_picture(path: Path, picture: NDArray[np.uint8 | np.uint16]) -> None:
-    import cv2
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as unfinished:
-        unfinished.write_bytes(cv2.imencode(".png", picture)[1].tobytes())

@@ -9,16 +9,16 @@
 
 from __future__ import annotations
 
-from roadworthy.class_lists import ClassList, class_list, class_lists
+from roadworthy.class_lists import class_lists
+
+# Some register what they open.
+from roadworthy.models import http, huggingface, onnx, opencv  # noqa: F401
 from roadworthy.models.detection import DetectionOutput
 from roadworthy.models.function import FrameFunction, callable_model
-from roadworthy.models.http import http_model, kserve_model
-from roadworthy.models.huggingface import huggingface_model
-from roadworthy.models.images import ImageInput, View
+from roadworthy.models.images import ImageInput
 from roadworthy.models.load import load_model
-from roadworthy.models.network import ModelSpec, Network, Runtime, Tensor, history_of
+from roadworthy.models.network import ModelSpec, Network, Runtime, history_of
 from roadworthy.models.onnx import onnx_model
-from roadworthy.models.opencv import opencv_model
 from roadworthy.models.outputs import (
     ClassificationOutput,
     DepthOutput,
@@ -28,14 +28,12 @@ from roadworthy.models.outputs import (
 )
 from roadworthy.models.prompted import BoxSegmenter, Inpainter
 from roadworthy.models.protocols import ObservableSystem, Simulator, SystemUnderTest, Task, task_of
-from roadworthy.models.recorded import Recorded, Truth, recorded_model
-from roadworthy.models.tflite import tflite_model
-from roadworthy.models.torch_module import torch_model, torchscript_model
+from roadworthy.models.recorded import Recorded, Truth
+from roadworthy.models.torch_module import torch_model
 from roadworthy.models.zoo import saved as _shipped  # noqa: F401 - registers what comes with the package
 
 __all__ = [
     "BoxSegmenter",
-    "ClassList",
     "ClassificationOutput",
     "DepthOutput",
     "DetectionOutput",
@@ -53,22 +51,12 @@ __all__ = [
     "Simulator",
     "SystemUnderTest",
     "Task",
-    "Tensor",
     "Truth",
-    "View",
     "callable_model",
-    "class_list",
     "class_lists",
     "history_of",
-    "http_model",
-    "huggingface_model",
-    "kserve_model",
     "load_model",
     "onnx_model",
-    "opencv_model",
-    "recorded_model",
     "task_of",
-    "tflite_model",
     "torch_model",
-    "torchscript_model",
 ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.errors import InputError, suggest
+from roadworthy.errors import InputError, check_known
 from roadworthy.frames import Boxes
 from roadworthy.ontology import ontology
 
@@ -58,8 +58,7 @@ class AveragePrecision:
         Raises:
             InputError: The class is none of those measured.
         """
-        if word not in self.classes:
-            raise InputError(f"no average precision of {word!r}: {suggest(word, self.classes)}")
+        check_known("no average precision of", word, self.classes)
         return float(self.values[self.classes.index(word)].mean())
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
@@ -223,8 +223,8 @@ def _output(data: Mapping[str, Any], where: Callable[..., str], folder: Path) ->
         if known := class_lists().get(text.lower()):
             data = {**data, "classes": list(known.names)}
             if task != "classification":
-                own = cast("dict[str, Any]", _mapped(data.get("class_names")) or {})
-                data["class_names"] = {**known.words, **own}
+                own = _mapped(data.get("class_names")) or {}
+                data["class_names"] = {**known.words, **own} if isinstance(own, Mapping) else own
         else:
             data = {**data, "classes": _classes(text, where("output", "classes"), folder)}
     kind, build = _OUTPUTS[task]
@@ -400,7 +400,7 @@ def _signal_lines(outputs: Sequence[Tensor], count: int) -> Iterator[str]:
 
 
 def _class_list(count: int) -> str:
-    return f"[{', '.join(f'class-{number}' for number in range(count))}]"
+    return str(count) if count > MOST_CLASSES else f"[{', '.join(f'class-{one}' for one in range(count))}]"
 
 
 def _likely_head(outputs: Sequence[Tensor]) -> str:

@@ -29,6 +29,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "stacking": get_args(Stacking),
 }
 _PILLOW = {"pillow-linear": "BILINEAR", "pillow-cubic": "BICUBIC"}
+_MOST_NUMBERS = 150_000_000  # that a network takes at a time, which are 600 MB: more is a slip, or damage
 _PADDING = 114  # the grey that YOLO networks are trained with around a letterboxed image
 
 
@@ -148,6 +149,8 @@ class ImageInput:
                     f"{axis}={axes[axis]}, but {axis}={value} is declared: correct the input's width, "
                     "height, color, layout or history"
                 )
+        if np.prod([shape[0] or 1, *(one or 256 for one in shape[1:])], dtype=float) > _MOST_NUMBERS:
+            raise InputError(f"an input of shape {_shape(shape)} has more than {_MOST_NUMBERS:,} numbers")
         return filled._with_size()
 
     def _with_size(self) -> ImageInput:

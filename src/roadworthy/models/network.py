@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import os
+import re
 import sysconfig
 import threading
 import traceback
@@ -21,13 +22,14 @@ from numpy.typing import NDArray
 from roadworthy._files import is_file, is_folder, naming
 from roadworthy.cases import Prediction
 from roadworthy.class_lists import unknown_classes
-from roadworthy.errors import InputError, RoadworthyError, SystemUnderTestError, shortened
+from roadworthy.errors import DeviceError, InputError, RoadworthyError, SystemUnderTestError, shortened
 from roadworthy.frames import Frame
 from roadworthy.models.images import ImageInput, View
 from roadworthy.models.outputs import Arrays, Output
 from roadworthy.models.protocols import SystemUnderTest, Task
 
 _LOG = logging.getLogger(__name__)
+_BROKEN = re.compile(r"\b(cuda|cudnn|cublas) (error|failure)", re.IGNORECASE)
 _NO_ROOM = ("out of memory", "failed to allocate memory")  # what torch and ONNX Runtime say of a device
 _OURS = str(Path(__file__).parents[1])
 _LIBRARIES = tuple(sysconfig.get_paths()[kind] for kind in ("stdlib", "platstdlib", "purelib", "platlib"))
@@ -295,6 +297,13 @@ class Network(Generic[P]):
         except Exception as error:
             if count > 1 and any(words in str(error).lower() for words in _NO_ROOM):
                 return self._halved(views)
+            if breaks_device(error):
+                reason = str(error).partition("\n")[0]
+                raise DeviceError(
+                    f"{self.name} can use {device_of(self)} no more in this process ({reason}): see that the "
+                    "device is there, and give the same command again; if one frame breaks it each time, "
+                    "--executor processes makes that frame an error"
+                ) from error
             hint = "; if it takes one image at a time, give batch=1" if count > 1 else ""
             reason = " ".join(str(error).split())
             raise SystemUnderTestError(
@@ -340,6 +349,19 @@ def device_of(system: object) -> str:
         'cpu'
     """
     return str(getattr(getattr(getattr(system, "network", system), "runtime", None), "device", "cpu"))
+
+
+def breaks_device(error: Exception) -> bool:
+    """Tell whether a process can compute nothing more on its GPU after what was raised there.
+
+    Example:
+        >>> breaks_device(RuntimeError("CUDA error: device-side assert triggered"))
+        True
+        >>> breaks_device(RuntimeError("CUDA error: out of memory")), breaks_device(ValueError("no class 7"))
+        (False, False)
+    """
+    told = str(error)
+    return _BROKEN.search(told) is not None and not any(words in told.lower() for words in _NO_ROOM)
 
 
 def wanted_device(device: str) -> str:

@@ -1,4 +1,4 @@
-"""ONNX networks through ONNX Runtime."""
+"""Networks in files: ONNX through ONNX Runtime, TensorFlow Lite through LiteRT."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy._importing import required
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.models.network import ModelSpec, Network, OpensLater, Tensor, existing, wanted_device
@@ -78,7 +79,8 @@ class OnnxRuntime(OpensLater):
             )
 
     @cached_property
-    def _session(self) -> Any:
+    def opened(self) -> Any:
+        """The session, on its device."""
         return opened_session(self.path, self.device, wanted_threads(self.threads))
 
     @cached_property
@@ -89,12 +91,12 @@ class OnnxRuntime(OpensLater):
     @cached_property
     def outputs(self) -> tuple[Tensor, ...]:
         """The network's outputs."""
-        return tuple(_tensor(one) for one in self._session.get_outputs())
+        return tuple(_tensor(one) for one in self.opened.get_outputs())
 
     @cached_property
     def metadata(self) -> dict[str, str]:
         """What whoever exported the network wrote into its file."""
-        return dict(self._session.get_modelmeta().custom_metadata_map)
+        return dict(self.opened.get_modelmeta().custom_metadata_map)
 
     @property
     def operators(self) -> set[str]:
@@ -106,27 +108,17 @@ class OnnxRuntime(OpensLater):
     @property
     def files(self) -> tuple[Path, ...]:
         """The file, and those with weights that it names."""
-        from onnx import load
-        from onnx.external_data_helper import ExternalDataInfo, uses_external_data
-
-        try:
-            graph = load(self.path, load_external_data=False).graph
-        except Exception:
-            # protobuf's own class: it is in ONNX Runtime's format, which keeps its weights inside.
-            return (self.path,)
-        outside = [one for one in _tensors_of(graph) if uses_external_data(one)]
-        names = sorted({ExternalDataInfo(one).location for one in outside})
-        return (self.path, *(self.path.parent / name for name in names))
+        return files_of(self.path)
 
     def run(self, images: NDArray[Any], frames: Sequence[Frame], /) -> dict[str, NDArray[Any]]:  # noqa: ARG002
         """Return the outputs for a batch of images."""
         names = [one.name for one in self.outputs]
         given = {one.name: self._mask(one, images) if one.name == _MASK else images for one in self._taken}
-        return dict(zip(names, self._session.run(names, given), strict=True))
+        return dict(zip(names, self.opened.run(names, given), strict=True))
 
     @property
     def _taken(self) -> list[Any]:
-        found: list[Any] = self._session.get_inputs()
+        found: list[Any] = self.opened.get_inputs()
         return found
 
     def _mask(self, declared: Any, images: NDArray[Any]) -> NDArray[Any]:
@@ -134,6 +126,21 @@ class OnnxRuntime(OpensLater):
         sizes = zip(declared.shape, (len(images), *images.shape[2:]), strict=True)
         shape = [one if isinstance(one, int) else seen for one, seen in sizes]
         return np.ones(shape, np.int64 if "int64" in declared.type else np.float32)
+
+
+def files_of(path: Path) -> tuple[Path, ...]:
+    """Return the file of an ONNX network, and those with weights that it names; nothing of it is run."""
+    from onnx import load
+    from onnx.external_data_helper import uses_external_data
+
+    try:
+        graph = load(path, load_external_data=False).graph
+    except Exception:
+        # protobuf's own class: it is in ONNX Runtime's format, which keeps its weights inside.
+        return (path,)
+    told = [pair for one in _tensors_of(graph) if uses_external_data(one) for pair in one.external_data]
+    names = sorted({str(pair.value) for pair in told if pair.key == "location"})
+    return (path, *(path.parent / name for name in names))
 
 
 def _tensors_of(graph: Any) -> Iterator[Any]:
@@ -222,3 +229,89 @@ def wanted_threads(threads: int) -> int:
 def _tensor(declared: Any) -> Tensor:
     shape = tuple(one if isinstance(one, int) and one > 0 else None for one in declared.shape)
     return Tensor(declared.name, shape, _DTYPES.get(declared.type, declared.type))
+
+
+@models.register("tflite", summary="a TensorFlow Lite network, run by LiteRT: tflite:net.tflite")
+def tflite_model(
+    path: Path,
+    *,
+    spec: ModelSpec[Any] | None = None,
+    name: str | None = None,
+    threads: int = 0,
+    timeout: float | None = None,
+) -> Network[Any]:
+    """Open a TensorFlow Lite network.
+
+    Args:
+        path: The file.
+        spec: What it takes and what its numbers mean.
+        name: What it is called in rows and reports.
+        threads: How many threads it uses; 0 for as many as ROADWORTHY_THREADS says, or LiteRT likes.
+        timeout: Seconds that it may take for a batch; it is waited for when left out.
+
+    Raises:
+        InputError: The file is missing or broken, or is not what the spec says.
+        MissingExtraError: LiteRT is not installed.
+    """
+    return Network(name or f"tflite:{path}", TfliteRuntime(Path(path), threads), spec, timeout=timeout)
+
+
+@dataclass(frozen=True)
+class TfliteRuntime(OpensLater):
+    """Runs a TensorFlow Lite network with one input; whole numbers in its answers are brought to scale."""
+
+    path: Path
+    threads: int = 0
+
+    def __post_init__(self) -> None:
+        existing(self.path, "TensorFlow Lite network")
+        if len(found := self._interpreter.get_input_details()) != 1:
+            raise InputError(f"{self.path}: expected a network with one input, the image, got {len(found)}")
+
+    @cached_property
+    def _interpreter(self) -> Any:
+        library = required(
+            "ai_edge_litert.interpreter", extra="tflite", purpose="run a TensorFlow Lite network"
+        )
+        try:
+            opened = library.Interpreter(str(self.path), num_threads=wanted_threads(self.threads) or None)
+            opened.allocate_tensors()
+        except (ValueError, RuntimeError) as error:
+            reason = " ".join(str(error).split())
+            raise InputError(f"cannot read the TensorFlow Lite network {self.path}: {reason}") from error
+        return opened
+
+    @cached_property
+    def input(self) -> Tensor | None:
+        """The network's input."""
+        return _declared(self._interpreter.get_input_details()[0])
+
+    @cached_property
+    def outputs(self) -> tuple[Tensor, ...]:
+        """The network's outputs; how many boxes a detector gives, its file does not say."""
+        return tuple(_declared(one) for one in self._interpreter.get_output_details())
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The file."""
+        return (self.path,)
+
+    def run(self, images: NDArray[Any], frames: Sequence[Frame], /) -> dict[str, NDArray[Any]]:  # noqa: ARG002
+        """Return the outputs for a batch of images."""
+        taken = self._interpreter.get_input_details()[0]
+        if tuple(taken["shape"]) != images.shape:
+            self._interpreter.resize_tensor_input(taken["index"], images.shape)
+            self._interpreter.allocate_tensors()
+        self._interpreter.set_tensor(taken["index"], images)
+        self._interpreter.invoke()
+        return {one["name"]: self._scaled(one) for one in self._interpreter.get_output_details()}
+
+    def _scaled(self, output: Any) -> NDArray[Any]:
+        found = np.asarray(self._interpreter.get_tensor(output["index"]))
+        scale, zero = output["quantization"]
+        return found if not scale else ((found.astype(np.float32) - zero) * scale).astype(np.float32)
+
+
+def _declared(declared: Any) -> Tensor:
+    shape = tuple(int(one) if one > 0 else None for one in declared["shape_signature"])
+    return Tensor(declared["name"], shape, np.dtype(declared["dtype"]).name)

@@ -78,8 +78,9 @@ def _header(data: NDArray[np.uint8], weights: Path) -> int:
 
 def declared_shape(cfg: Path) -> tuple[int | None, ...]:
     """Return the shape of the input as the [net] section of a cfg file has it."""
-    net = re.split(r"(?m)^\s*\[(?!net)", _text(cfg), maxsplit=1)[0]
-    values = {key: int(value) for key, value in re.findall(r"(?m)^\s*(\w+)\s*=\s*(\d+)\s*$", net)}
+    net = re.split(r"(?m)^[ \t]*\[(?!net)", _text(cfg), maxsplit=1)[0]
+    pairs = re.findall(r"(?m)^[ \t]*(\w+)[ \t]*=[ \t]*([0-9]{1,9})[ \t\r]*$", net)
+    values = {key: int(value) for key, value in pairs}
     return (None, values.get("channels"), values.get("height"), values.get("width"))
 
 

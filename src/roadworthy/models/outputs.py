@@ -322,7 +322,7 @@ class PathOutput:
 
     def __post_init__(self) -> None:
         check_choice("order", self.order, ("ahead,right", "ahead,left", "right,ahead", "left,ahead"))
-        if not self.times or (np.diff(self.times, prepend=0.0) <= 0).any():
+        if list(self.times) != sorted(set(self.times)) or not min(self.times, default=0.0) > 0:
             raise InputError(f"times must be seconds above 0 that rise, one for each point, got {self.times}")
 
     def decode(self, arrays: Arrays, views: Sequence[View]) -> list[PlannedPath]:
@@ -399,7 +399,7 @@ def dense(arrays: Arrays, views: Sequence[View], wanted: Sequence[str] = ()) -> 
         if not isinstance(array, np.ndarray):
             raise SystemUnderTestError(
                 f"output {name!r} must have one shape for all images, got "
-                f"{', '.join(str(one.shape) for one in array)}"
+                f"{', '.join(str(np.shape(one)) for one in array)}"
             )
         if array.ndim == 0 or len(array) != len(views):
             raise SystemUnderTestError(

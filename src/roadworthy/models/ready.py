@@ -31,10 +31,10 @@ def ready_spec(runtime: Runtime) -> ModelSpec[Any] | None:
         InputError: What the network says of itself cannot be used.
     """
     for recognise in (_public, _ultralytics, _config_beside, _module, _yolox):
-        if (found := recognise(runtime)) is not None:
-            with naming(next(iter(runtime.files), found.what)):
-                spec = described(found.sections).spec
-            assert spec is not None  # each has an output
+        with naming(next(iter(runtime.files), "the network")):
+            found = recognise(runtime)
+            spec = None if found is None else described(found.sections).spec
+        if spec is not None:
             return ModelSpec(spec.output, spec.input, spec.batch, found)
     return None
 
@@ -84,7 +84,7 @@ def _ultralytics(runtime: Runtime) -> Recognised | None:
         return None
     seen: dict[str, Any] = {"fit": "cover" if task == "classify" else "letterbox"}
     if "imgsz" in told and runtime.input is not None and None in runtime.input.shape[1:]:
-        seen["height"], seen["width"] = _numbers(told["imgsz"])
+        seen["height"], _, seen["width"] = told["imgsz"].strip("[]").partition(",")
     return Recognised(
         f"an Ultralytics export ({task}, {len(names)} classes)", {"input": seen, "output": answer}
     )
@@ -98,16 +98,14 @@ def _written_names(text: str) -> list[str]:
         # Such a dict is YAML as well, which cannot run code.
         found = yaml.safe_load(text)
         names = found if isinstance(found, list) else [found[number] for number in range(len(found))]
-    except (yaml.YAMLError, TypeError, KeyError) as error:
+        if any(isinstance(one, list | dict) for one in names):
+            raise TypeError("expected a word for each class")
+    except Exception as error:
+        # PyYAML raises a KeyError for !!bool x, a RecursionError for [[[[….
         raise InputError(
             f"the network's metadata must name its classes from 0 on, got {text[:80]!r}"
         ) from error
     return [str(one) for one in names]
-
-
-def _numbers(text: str) -> tuple[int, int]:
-    height, width = (int(one) for one in text.strip("[]").split(","))
-    return height, width
 
 
 def _yolox(runtime: Runtime) -> Recognised | None:
@@ -136,10 +134,10 @@ def _config_beside(runtime: Runtime) -> Recognised | None:
             if is_file(path) and isinstance(told := read_json(path), dict):
                 try:
                     return _configured(told, folder, runtime.input)
-                except (AttributeError, KeyError, TypeError, ValueError) as error:
+                except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
                     problem = f"{type(error).__name__}: {error}"
                     raise InputError(
-                        f"{folder}: config.json and preprocessor_config.json must be as Hugging Face or timm "
+                        f"config.json and preprocessor_config.json must be as Hugging Face or timm "
                         f"write them ({problem}); or describe the network in a model.yaml"
                     ) from error
     return None
@@ -177,7 +175,9 @@ def _timm(
 def _hugging_face(told: Mapping[str, Any], folder: Path, declared: Tensor | None) -> Recognised | None:
     what = next(iter(told.get("architectures") or ()), "")
     labels = {int(number): str(name) for number, name in (told.get("id2label") or {}).items()}
-    names = [labels.get(number, f"class {number}") for number in range(max(labels, default=-1) + 1)]
+    if (count := max(labels, default=-1) + 1) > MOST_CLASSES:
+        raise ValueError(f"id2label numbers at most {MOST_CLASSES:,} classes, got {count:,}")
+    names = [labels.get(number, f"class {number}") for number in range(count)]
     answer: dict[str, Any]
     if what.endswith("ForSemanticSegmentation"):
         answer = {"task": "segmentation", "classes": _classes(names)}

@@ -6,7 +6,7 @@ import inspect
 import warnings
 import zipfile
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
@@ -263,14 +263,17 @@ def _answers(module: Any, images: NDArray[Any], device: str, wanted: Sequence[Te
     import torch
 
     given = torch.from_numpy(images)
+    exact: AbstractContextManager[None] = nullcontext()
     if device.startswith("cuda"):
         # From memory that stays in its place a GPU takes it while it computes.
         given = given.pin_memory()
+        # It would round factors to ten bits, and may sum in another order each time.
+        exact = torch.backends.cudnn.flags(enabled=True, deterministic=True, allow_tf32=False)
     given = given.to(device, non_blocking=True)
     schema = getattr(getattr(module, "forward", None), "schema", None)
     # A scripted detector of torchvision takes a list of images.
     listed = schema is not None and str(schema.arguments[1].type) == "List[Tensor]"
-    with torch.inference_mode():
+    with torch.inference_mode(), exact:
         found = module(list(given) if listed else given)
     if wanted:
         # What Hugging Face returns has hidden states beside its answers.
@@ -290,13 +293,13 @@ class TorchRuntime(OpensLater):
     outputs: tuple[Tensor, ...] = ()
 
     @cached_property
-    def placed(self) -> torch.nn.Module:
+    def opened(self) -> torch.nn.Module:
         """The module on its device, a copy: what travels to other processes stays here."""
         return self.module if self.device == "cpu" else deepcopy(self.module).to(self.device)
 
     def run(self, images: NDArray[Any], frames: Sequence[Frame], /) -> dict[str, Any]:  # noqa: ARG002
         """Return the outputs for a batch of images."""
-        return _answers(self.placed, images, self.device, self.outputs)
+        return _answers(self.opened, images, self.device, self.outputs)
 
 
 @models.register("torchscript", summary="a TorchScript archive, run by torch: torchscript:net.pt")
@@ -339,11 +342,11 @@ class TorchScriptRuntime(OpensLater):
 
     def __post_init__(self) -> None:
         existing(self.path, "TorchScript archive")
-        self.module  # noqa: B018 - opened at once, so that a broken file is told when it is named
+        self.opened  # noqa: B018 - opened at once, so that a broken file is told when it is named
 
     @cached_property
-    def module(self) -> Any:
-        """The module in the archive."""
+    def opened(self) -> Any:
+        """The module in the archive, on its device."""
         torch = imported_torch("run a TorchScript archive")
         with suppress(*BROKEN_ZIP):
             check_zip(self.path)
@@ -371,7 +374,7 @@ class TorchScriptRuntime(OpensLater):
 
     def run(self, images: NDArray[Any], frames: Sequence[Frame], /) -> dict[str, Any]:  # noqa: ARG002
         """Return the outputs for a batch of images."""
-        return _answers(self.module, images, self.device)
+        return _answers(self.opened, images, self.device)
 
 
 def _loaded_script(torch: Any, path: Path, device: str) -> Any:

@@ -16,13 +16,18 @@ from numpy.typing import NDArray
 from roadworthy.cases import Dataset, Outcome
 from roadworthy.errors import InputError, NotApplicable, check_choice
 from roadworthy.reliability.checking import Pairs
-from roadworthy.reliability.human.answers import WIDTH, Bins, HumanAnswer, UnchangedAccuracy, bins_of
-from roadworthy.reliability.human.reading import HumanData
+from roadworthy.reliability.human.answers import (
+    WIDTH,
+    Bins,
+    HumanAnswer,
+    HumanData,
+    UnchangedAccuracy,
+    bins_of,
+)
 from roadworthy.reliability.human.thresholds import Threshold, ThresholdRule, estimate_threshold, rule_named
 from roadworthy.reliability.measures import TaskMeasure
 from roadworthy.reliability.method import collected
-from roadworthy.reliability.sampling import Sampling, changed_frames
-from roadworthy.reliability.transformations import Transformation
+from roadworthy.reliability.transformations import Sampling, Transformation, changed_frames
 from roadworthy.report.reliability import ReliabilityReport
 from roadworthy.result_tables import ResultTable
 from roadworthy.runs import read_verdicts

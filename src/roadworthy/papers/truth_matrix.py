@@ -1,40 +1,36 @@
-"""Rules that the careful driver of the world obeys, and the faults with which a driver cannot."""
+"""Rules that the careful driver of the world obeys, and faults that show in a frame or only over time."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from roadworthy import world
 from roadworthy._yaml import read_yaml
-from roadworthy.cases import Prediction
-from roadworthy.datasets.world import WorldDataset
+from roadworthy.cases import Answers, Case, Predict, Predicted, Prediction, Status
+from roadworthy.datasets.world import TimedScene, WorldDataset
 from roadworthy.errors import InputError, NotApplicable
-from roadworthy.frames import Boxes, Frame, LabelMap, PlannedPath
+from roadworthy.frames import Boxes, Frame, LabelMap, PlannedPath, Signals
 from roadworthy.models import Task
 from roadworthy.result_tables import ResultTable
+from roadworthy.rules.clips import judged_clip, seen
+from roadworthy.rules.clips_in_world import WorldClip
 from roadworthy.rules.counterfactual import Counterfactuals, with_notes
 from roadworthy.rules.files import read_rules
 from roadworthy.rules.gauges import gauge_of
+from roadworthy.rules.generation import RulePlan, plan_for
 from roadworthy.rules.language.parser import parse
+from roadworthy.rules.method import judged
 from roadworthy.rules.reading import Rule
 from roadworthy.seeding import rng_for
-from roadworthy.world import (
-    HELD_OUT_TRACK_NAMES,
-    TRACK_NAMES,
-    Camera,
-    Conditions,
-    Scene,
-    Scenery,
-    careful_driver,
-    careful_path,
-    frame_of,
-)
+from roadworthy.world import HELD_OUT_TRACK_NAMES, TRACK_NAMES, Scene, WorldObject, careful_driver
 from roadworthy.world.simulation import FAULTS, Driver
 
 
@@ -68,11 +64,11 @@ the faults touches."""
 _SEEN_OR_PLANNED = ("see-", "label-", "plan-")  # what ids of such rules begin with
 _SEEING = 20  # of so many frames, one is enough for rules about what is seen and planned: they are drawn
 
-Answer = Callable[[Scene, Task], Prediction]
+Answer = Callable[[world.Scene, Task], Prediction]
 """What somebody answers about a scene: signals, boxes, a label map or a path."""
 
 
-def careful_answer(scene: Scene, task: Task) -> Prediction:
+def careful_answer(scene: world.Scene, task: Task) -> Prediction:
     """Return what is true of a scene, and what the careful driver does and plans in it.
 
     Example:
@@ -81,9 +77,9 @@ def careful_answer(scene: Scene, task: Task) -> Prediction:
         True
     """
     if task == "regression":
-        return careful_driver(scene)
+        return world.careful_driver(scene)
     if task == "path":
-        return careful_path(scene)
+        return world.careful_path(scene)
     frame = _drawn(scene)
     assert frame.boxes is not None
     assert frame.labels is not None
@@ -91,11 +87,11 @@ def careful_answer(scene: Scene, task: Task) -> Prediction:
 
 
 @lru_cache(maxsize=8)
-def _drawn(scene: Scene) -> Frame:
-    return frame_of(scene)
+def _drawn(scene: world.Scene) -> Frame:
+    return world.frame_of(scene)
 
 
-def _without_left(scene: Scene, task: Task) -> Scene:
+def _without_left(scene: world.Scene, task: Task) -> world.Scene:
     if task in ("regression", "path"):
         return scene
     return scene.replace(
@@ -103,12 +99,12 @@ def _without_left(scene: Scene, task: Task) -> Scene:
     )
 
 
-def _unsure(scene: Scene, answer: Prediction) -> Prediction:
+def _unsure(scene: world.Scene, answer: Prediction) -> Prediction:
     faint = isinstance(answer, Boxes) and scene.conditions.amount("foggy") > 0
     return answer.replace(scores=np.full(len(answer), 0.4)) if faint and isinstance(answer, Boxes) else answer
 
 
-def _wet_blind(scene: Scene, answer: Prediction) -> Prediction:
+def _wet_blind(scene: world.Scene, answer: Prediction) -> Prediction:
     if not isinstance(answer, LabelMap) or scene.conditions.amount("rainy") == 0:
         return answer
     ids = answer.ids.copy()
@@ -116,12 +112,12 @@ def _wet_blind(scene: Scene, answer: Prediction) -> Prediction:
     return LabelMap(ids, answer.classes)
 
 
-def _heedless(scene: Scene, task: Task) -> Prediction:
-    empty = scene.replace(actors=(), scenery=Scenery(), conditions=Conditions())
+def _heedless(scene: world.Scene, task: Task) -> Prediction:
+    empty = scene.replace(actors=(), scenery=world.Scenery(), conditions=world.Conditions())
     return careful_answer(empty if task == "path" else scene, task)
 
 
-def _lane_cutting(scene: Scene, task: Task) -> Prediction:
+def _lane_cutting(scene: world.Scene, task: Task) -> Prediction:
     answer = _heedless(scene, task)
     if not isinstance(answer, PlannedPath):
         return answer
@@ -359,7 +355,7 @@ def truth_matrix(
     rows = tuple(TruthRow(one) for one in rules)
     readings = [parse(one.text) for one in rules]
     data = WorldDataset(
-        ",".join((*TRACK_NAMES, *HELD_OUT_TRACK_NAMES)),
+        ",".join((*world.TRACK_NAMES, *world.HELD_OUT_TRACK_NAMES)),
         weather="all", time="all", level="all", count=frames, seed=seed,
     )  # fmt: skip
     for index in progress(range(frames)):
@@ -369,8 +365,7 @@ def truth_matrix(
             if _task(rule) != "regression" and row.qualify >= max(3, frames // _SEEING):
                 continue
             try:
-                scenes = (made.scene, *made.of(rule))
-                violates = _violations(asked, rule, scenes)
+                violates = _violations(asked, rule, (made.scene, *made.of(rule)))
             except NotApplicable as error:
                 row.reasons[error.reason] += 1
                 continue
@@ -383,7 +378,7 @@ def _task(rule: Rule) -> Task:
     return gauge_of(rule.blocks[0].expectation.output).tasks[0]
 
 
-def _violations(asked: Mapping[str, Answer], rule: Rule, scenes: Sequence[Scene]) -> list[str]:
+def _violations(asked: Mapping[str, Answer], rule: Rule, scenes: Sequence[world.Scene]) -> list[str]:
     """Return who violates a rule in its scenes.
 
     Raises:
@@ -408,12 +403,127 @@ def _violations(asked: Mapping[str, Answer], rule: Rule, scenes: Sequence[Scene]
     return found
 
 
-def _noted(scene: Scene, original: Scene, task: Task) -> Frame:
+def _noted(scene: world.Scene, original: world.Scene, task: Task) -> Frame:
     """Return a frame of a scene with notes of what was added to the original; a blank one if none is seen."""
     known = {one.id for one in original.actors}
     added = [one.id for one in scene.actors if one.id not in known]
-    return _BLANK if task == "regression" else with_notes(_drawn(scene), scene, added, Camera())
+    return _BLANK if task == "regression" else with_notes(_drawn(scene), scene, added, world.Camera())
 
 
 _CUT = 1.5  # metres to the left
 _BLANK = Frame("scene", np.zeros((1, 1, 3), np.uint8))
+
+
+_LATE, _FORGETS = 2.5, 1.0  # seconds
+_BLIND, _HASTY = FAULTS["pedestrian-blind"], FAULTS["rain-hasty"]
+_UNSEEN = Frame("clip", np.zeros((1, 1, 3), np.uint8))  # these drivers see the scene
+
+ClipDriver = Callable[[Sequence[TimedScene]], list[Signals]]
+"""What a driver does in each scene of a clip."""
+
+
+def _knowing(knows: Callable[[WorldObject, float], bool]) -> ClipDriver:
+    """Return a careful driver that knows of a thing by what it is and how many seconds ago it came."""
+
+    def drive(scenes: Sequence[TimedScene]) -> list[Signals]:
+        came: dict[int, float] = {}
+        found = []
+        for scene, time in scenes:
+            known = [one for one in scene.actors if knows(one, time - came.setdefault(one.id, time))]
+            found.append(careful_driver(scene.replace(actors=tuple(known))))
+        return found
+
+    return drive
+
+
+def _of_frames(driver: Callable[[Scene], Signals]) -> ClipDriver:
+    """Return a fault of single frames."""
+    return lambda scenes: [driver(scene) for scene, _ in scenes]
+
+
+def _startled(scene: Scene, speed: float = 0.0, steering: float = 0.0) -> Signals:
+    """Return what a driver does who does not slow down for pedestrians, but goes faster, or swerves."""
+    said, people = _BLIND.driver(scene), sum(one.element == "pedestrian" for one in scene.actors)
+    faster, aside = (said.speed or 0.0) + people * speed, (said.steering or 0.0) + people * steering
+    return replace(said, speed=faster, steering=aside)
+
+
+_SIDES = ("right", "left")
+# What is wrong, the driver, and the rules that the fault shows in; it shows in no other.
+_FAULTS: Mapping[str, tuple[str, ClipDriver, tuple[str, ...]]] = {
+    "late": (f"sees everything {_LATE:g} s late", _knowing(lambda _, ago: ago >= _LATE), _SIDES),
+    "forgetful": (
+        f"forgets all {_FORGETS:g} s after it came",
+        _knowing(lambda _, ago: ago <= _FORGETS),
+        _SIDES,
+    ),
+    "half-blind": ("does not see the left of the road", _knowing(lambda one, _: one.d > 0), _SIDES[1:]),
+    "hasty": ("drives faster for pedestrians", _of_frames(partial(_startled, speed=1.0)), (*_SIDES, "never")),
+    "swerving": (
+        "swerves for pedestrians",
+        _of_frames(partial(_startled, steering=3.0)),
+        (*_SIDES, "steady"),
+    ),
+    _BLIND.name: (_BLIND.summary, _of_frames(_BLIND.driver), _SIDES),
+    _HASTY.name: (_HASTY.summary, _of_frames(_HASTY.driver), ("rain",)),
+}
+_FAULTY = {name: driver for name, (_, driver, _) in _FAULTS.items()}
+DRIVERS: Mapping[str, ClipDriver] = {CAREFUL: _knowing(lambda *_: True), **_FAULTY}
+CLIP_RULES = read_truth("clips.rules", {name: rules for name, (_, _, rules) in _FAULTS.items()})
+"""Rules with a time, with the faults that each must catch."""
+
+
+def clip_matrix(
+    clips: int = 50,
+    *,
+    seed: int = 0,
+    rules: Sequence[TruthRule] = CLIP_RULES,
+    progress: Callable[[Sequence[int]], Iterable[int]] = iter,
+) -> TruthMatrix:
+    """Try rules with a time on the careful driver and on faulty ones.
+
+    Args:
+        clips: The number of clips, on all five tracks.
+        seed: Of the clips and of what the rules leave open.
+        rules: The rules.
+        progress: Wraps the numbers of the clips, to show how far it is.
+
+    Example:
+        >>> matrix = clip_matrix(3, rules=[one for one in CLIP_RULES if one.id == "rain"])
+        >>> matrix.false_alarms(CAREFUL)[0], matrix.sensitivity("rain", "rain-hasty")
+        (0, 1.0)
+    """
+    rows = tuple(TruthRow(one) for one in rules)
+    plans = [plan_for(parse(one.text)).over(0.0) for one in rules]
+    data = WorldDataset(",".join((*TRACK_NAMES, *HELD_OUT_TRACK_NAMES)), count=clips, seed=seed, fps=10)
+    for index in progress(range(clips)):
+        key = int(rng_for(seed, "clip truth", index).integers(2**63))
+        for row, plan in zip(rows, plans, strict=True):
+            try:
+                wrong = _violating(plan, WorldClip(plan, data, index, key))
+            except NotApplicable as error:
+                row.reasons[error.reason] += 1
+                continue
+            row.qualify += 1
+            row.violations.update(wrong)
+    summaries = {name: summary for name, (summary, _, _) in _FAULTS.items()}
+    return TruthMatrix(clips, rows, tuple(DRIVERS), summaries, "clips")
+
+
+def _violating(plan: RulePlan, clip: WorldClip) -> list[str]:
+    """Return the drivers that violate a rule in a clip.
+
+    Raises:
+        NotApplicable: The change is not seen for long enough.
+    """
+    after = [(clip.scene(0, one)[0], one[1]) for one in clip.scenes]
+    blanks = (_UNSEEN.replace(signals=Signals(timestamp=time)) for _, time in clip.scenes)
+    pairs = zip(blanks, map(partial(clip.is_seen, 0), clip.scenes), strict=True)
+    frames = tuple(chain.from_iterable([seen(blank, visible=one)] * 2 for blank, one in pairs))
+    wrong = []
+    for name, driver in DRIVERS.items():
+        said = chain.from_iterable(zip(driver(clip.scenes), driver(after), strict=True))
+        case, given = Case(name, "clip", (Predict(frames),)), Answers((Predicted(frames, tuple(said)),))
+        if judged_clip(plan, case, given, judged).status is Status.VIOLATED:
+            wrong.append(name)
+    return wrong

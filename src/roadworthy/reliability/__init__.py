@@ -11,21 +11,19 @@ Components" (ICSE 2022)::
 from roadworthy.reliability.checking import (
     Bootstrap,
     DistanceBounds,
-    MeasureEstimate,
     Pairs,
     Reliability,
     bound_distance,
     check,
 )
-from roadworthy.reliability.measures import Accuracy, SignalWithin, TaskMeasure, measures_for, read_measure
+from roadworthy.reliability.measures import Accuracy, SignalWithin, TaskMeasure
 from roadworthy.reliability.method import ReliabilityMethod
 from roadworthy.reliability.requirements import Preservation
-from roadworthy.reliability.sampling import SampledFrame, Strengths
 from roadworthy.reliability.scenes import BoxPrecision, MapOverlap
 from roadworthy.reliability.transformations import (
     PAPER_TRANSFORMATIONS,
     Hazard,
-    Transformation,
+    SampledFrame,
     transformation,
     transformation_named,
     transformations,
@@ -35,25 +33,20 @@ from roadworthy.visual_change import vif, vif_pixel, visual_change
 __all__ = [
     "PAPER_TRANSFORMATIONS",
     "Accuracy",
-    "Bootstrap",
     "BoxPrecision",
+    "MapOverlap",
+    "Bootstrap",
     "DistanceBounds",
     "SampledFrame",
-    "MeasureEstimate",
     "Hazard",
-    "MapOverlap",
     "TaskMeasure",
     "Pairs",
     "Preservation",
     "Reliability",
     "ReliabilityMethod",
     "SignalWithin",
-    "Strengths",
-    "Transformation",
     "bound_distance",
     "check",
-    "measures_for",
-    "read_measure",
     "transformation",
     "transformation_named",
     "transformations",

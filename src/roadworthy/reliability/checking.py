@@ -50,7 +50,7 @@ class Bootstrap:
         batches: n, the number of batches.
         images: k, the number of images in each; 50, or all where there are fewer, when left out.
         confidence: 1 - α.
-        baseline: The lower quantile of Δv below which a change counts as hardly one (ε of Definition 3).
+        baseline: The lower quantile of Δv below which a change counts as barely visible (ε of Definition 3).
         similar: How far the distances of two seeds may be apart and still agree.
         seed: The same seed draws the same batches.
 
@@ -380,7 +380,7 @@ def bound_distance(
         preserve: Whether performance shall stay (Definition 2), or the answers (Definition 3).
         measure: What made the records.
         confidence: Of each bound alone.
-        baseline: The lower quantile of Δv below which a change counts as hardly one (ε of Definition 3).
+        baseline: The lower quantile of Δv below which a change counts as barely visible (ε of Definition 3).
         seed: Of the random weights, where no closed form is known.
         limit: The edge of the range, for counting how well it was covered.
 

@@ -94,6 +94,10 @@ class TaskMeasure(ABC):
         """Return what gives the performance of batches of these records; NaN where a batch has none."""
         return means(np.array(records, np.float64))
 
+    def counted(self, answer: Prediction) -> Prediction:
+        """Return what of an answer counts for the similarity."""
+        return answer
+
     def lost(self, record: Record) -> Record:  # noqa: ARG002
         """Return what would be kept of an answer to the same image that is all wrong."""
         return 0.0

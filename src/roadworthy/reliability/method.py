@@ -26,8 +26,9 @@ from roadworthy.errors import InputError, NotApplicable
 from roadworthy.reliability.checking import DistanceBounds, Pairs, Reliability, bound_distance, check
 from roadworthy.reliability.measures import Record, read_measure
 from roadworthy.reliability.requirements import METHOD, Preservation
-from roadworthy.reliability.sampling import changed_frames
+from roadworthy.reliability.transformations import changed_frames
 from roadworthy.statistics import FEWEST_CLUSTERS, ClusterTally
+from roadworthy.transforms.answers import stored_answers
 
 _BEFORE, _AFTER = "record.before", "record.after"
 
@@ -118,7 +119,10 @@ class ReliabilityMethod(BaseMethod):
             if case.parameters["preserve"] == "correctness":
                 loss = 0.0 if np.isnan(values).any() else values[0] - values[1]
         # A loss that is exactly the slack may be a little more by rounding.
-        return Verdict.from_margin(case, round(measure.slack - loss, 9), measures=measures)
+        margin = round(measure.slack - loss, 9)
+        counted = replace(predicted, predictions=(measure.counted(before), measure.counted(after)))
+        measures |= stored_answers(counted, violated=margin < 0)
+        return Verdict.from_margin(case, margin, measures=measures)
 
     def conclude(self, requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:
         """Return the reliability distance with its bounds, and whether the requirement holds."""

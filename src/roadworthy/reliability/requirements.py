@@ -19,9 +19,8 @@ from roadworthy.reliability.measures import (
     read_measure,
     usual_number,
 )
-from roadworthy.reliability.sampling import Sampling
 from roadworthy.reliability.scenes import BoxPrecision
-from roadworthy.reliability.transformations import Transformation, transformation_named
+from roadworthy.reliability.transformations import Sampling, Transformation, transformation_named
 from roadworthy.statistics import bonferroni, clusters_needed
 from roadworthy.visual_change.tolerance import DEFAULT_STUDY, Preserved, known_tolerance
 
@@ -173,8 +172,8 @@ class Preservation:
             at_least = "at least that" if by_paper else f"at most {self.tolerance:g} below that"
             kept = f"the {self.measure.name} is {at_least} on the original images"
             return f"Correctness is preserved: {under} {edge}, {kept}."
-        at_least = "at least as much as" if by_paper else f"and by at most {self.tolerance:g} less than"
-        kept = f"answers stay as they were {at_least} under a change that is hardly one"
+        stable = "at least as stable as" if by_paper else f"at most {self.tolerance:g} less stable than"
+        kept = f"answers are {stable} under a barely visible change"
         return f"Predictions are preserved: {under} {edge}, {kept} ({self.measure.name})."
 
     def requirement(self, id: str | None = None) -> Requirement:

@@ -111,7 +111,7 @@ class BoxPrecision(TaskMeasure):
 
     def similarity(self, before: Prediction, after: Prediction) -> float:
         """Return the F1 of the boxes of one answer against those of the other."""
-        one, other = self._sure(before), self._sure(after)
+        one, other = self.counted(before), self.counted(after)
         total = len(one) + len(other)
         if not total:
             return 1.0
@@ -120,7 +120,8 @@ class BoxPrecision(TaskMeasure):
         counted = sum(len(boxes.select(word)) for boxes in (one, other) for word in words)
         return 2 * found / counted if counted else 1.0
 
-    def _sure(self, answer: Prediction) -> Boxes:
+    def counted(self, answer: Prediction) -> Boxes:
+        """Return the boxes that the model is sure of."""
         boxes = answered(answer, Boxes)
         return boxes if boxes.scores is None else boxes[boxes.scores >= self.score]
 

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from roadworthy.report.drawing import (
-    OVERLAYS,
-    Image,
-    draw_difference,
-    draw_frame,
-    draw_legend,
-    parse_overlays,
-)
+from roadworthy.report.drawing import Image, parse_overlays
 from roadworthy.report.sheets import (
     Pair,
     Tile,
@@ -22,14 +15,10 @@ from roadworthy.report.sheets import (
 )
 
 __all__ = [
-    "OVERLAYS",
     "Image",
     "Pair",
     "Tile",
     "contact_sheet",
-    "draw_difference",
-    "draw_frame",
-    "draw_legend",
     "frame_sheet",
     "pair_sheet",
     "parse_overlays",

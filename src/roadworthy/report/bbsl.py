@@ -171,7 +171,7 @@ def _fit(axes: Axes, witness: Witness) -> None:
     axes.set_ylim(min(up) - room[1], max(up) + room[1])
 
 
-TRUTH, DETECTION, ZONE = PALETTE[1], PALETTE[2], PALETTE[5]
+TRUTH, DETECTION, ZONE = PALETTE[2], PALETTE[1], PALETTE[5]
 _BROKEN: Any = (0, (4, 2))
 
 Zones = Mapping[str, tuple[str, Sequence[float]]]

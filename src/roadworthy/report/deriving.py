@@ -23,6 +23,7 @@ from roadworthy.cases import OutcomeStatus
 from roadworthy.errors import InputError, RoadworthyError, shortened
 from roadworthy.images import decode_image
 from roadworthy.report.html import write_report
+from roadworthy.report.kinds import FILE as KINDS
 from roadworthy.report.publish import WRITERS
 from roadworthy.result_tables import RESULT_FILE, TABLES_FILE, markdown_text
 from roadworthy.runs.evidence.checking import Verification
@@ -34,15 +35,15 @@ from roadworthy.runs.suites.reading import SUITE_FILE
 from roadworthy.runs.suites.running import INCLUDED, REQUIREMENTS
 
 # What a run records and nothing else gives.
-_RECORDED = (REQUIREMENTS, MANIFEST, SUITE_FILE, INCLUDED, "runs", "cases", "images", "drives")
+_RECORDED = (REQUIREMENTS, MANIFEST, SUITE_FILE, INCLUDED, KINDS, "runs", "cases", "images", "drives")
 _FUNCTIONAL, _REQIF = f"{FOLDER}/functional_coverage.json", f"{FOLDER}/requirements.reqif"
 _PICTURE = re.compile(r"data:image/\w+;base64,([A-Za-z0-9+/=]*)")
 # Small pictures, which other processors round otherwise, and why the data was not read.
 _NOT_DERIVED = re.compile(f"{_PICTURE.pattern}|^- Operating domain: not measured, .*$", re.MULTILINE)
 _ROUNDED = 16  # of 255, the mean of nine by nine pixels: what small pictures of one image differ by at most
-# What is no fact of the run on a page: style, drawings, headings, and the meaning of words.
+# What is no fact of the run on a page: style, drawings, headings, what words mean, a speed in its other unit.
 _UNSEEN = re.compile(
-    r"<(style|svg|figure|title|h1)\b.*?</\1>|<dl class=.glossary.>.*?</dl>|<[^>]*>"
+    r"<(style|svg|figure|title|h1|data)\b.*?</\1>|<dl class=.glossary.>.*?</dl>|<[^>]*>"
     r"|Images of \S+ of them are[^<.]*",
     re.DOTALL,
 )

@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import pairwise
+from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import cv2
@@ -22,11 +23,17 @@ from roadworthy.ontology import VOID, ontology
 Image: TypeAlias = NDArray[np.uint8]
 """RGB, height × width × 3."""
 
-BACKGROUND: Color = (21, 23, 28)
-PANEL: Color = (33, 36, 43)
-BRIGHT: Color = (236, 238, 242)
-DIM: Color = (152, 158, 170)
-ACCENT: Color = (92, 178, 255)
+_TOKENS = Path(__file__).parent.joinpath("html", "static", "tokens.css").read_text("utf-8")
+LIGHT, DARK = (dict(re.findall(r"--([\w-]+): (#\w{6});", part)) for part in _TOKENS.split("@media", 1))
+
+
+def _dark(name: str) -> Color:
+    red, green, blue = bytes.fromhex(DARK[name][1:])
+    return red, green, blue
+
+
+BACKGROUND, PANEL, BRIGHT = _dark("page"), _dark("surface"), _dark("text")
+DIM, ACCENT = _dark("text-dim"), _dark("accent")
 
 
 def palette_color(name: str) -> Color:

@@ -22,7 +22,7 @@ from roadworthy.driving.simulators import drive as closed_loop
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, Signals
 from roadworthy.models import callable_model
-from roadworthy.report.drawing import draw_signals
+from roadworthy.report.drawing import LIGHT, draw_signals
 from roadworthy.report.plots import PALETTE, new_figure
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-_ALARM = PALETTE[1]
+_ALARM = LIGHT["bad"]
 _MARKS = {"crash": ("X", PALETTE[6]), "line crossing": ("v", PALETTE[3])}
 LEAST_EXTENT = 30.0  # metres; a map of less would show a step as a journey
 

@@ -24,14 +24,14 @@ from roadworthy.coverage.measuring import CoverageMeasurement
 from roadworthy.coverage.search.findings import CoverageGrowth
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, Signals
-from roadworthy.report.drawing import Image, draw_difference, draw_frame
+from roadworthy.report.drawing import LIGHT, Image, draw_difference, draw_frame
 from roadworthy.report.sheets import Tile, contact_sheet
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+PALETTE = (*(LIGHT[f"series-{number}"] for number in range(1, 7)), "#000000", "#F0E442")
 """Colours that people with colour-blindness can tell apart (Okabe and Ito)."""
 
 _STYLE: Any = {  # of a dict whose keys matplotlib lists one by one
@@ -199,7 +199,6 @@ def _drawn(frame: Frame, scale: float) -> Image:
 _BINS = 12
 _SMALLEST_BIN = 3  # images; a mean of fewer says nothing
 _TOLERATED = "#009E73"
-_TOLERATED_WIDTH = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,39 +263,6 @@ def _binned(
         np.array([changes[part == one].mean() for one in full]),
         np.array([values[part == one].mean() for one in full]),
     )
-
-
-def tolerated_sheet(
-    frame: Frame,
-    transformations: Sequence[str],
-    *,
-    places: Sequence[float] = (0.25, 0.5, 0.75, 1.0),
-    seed: int = 0,
-) -> Image:
-    """Return a frame under transformations, a row for each, at places of the range that people tolerate.
-
-    Args:
-        frame: The frame.
-        transformations: Names of transformations whose tolerated range is published.
-        places: Where in the range from 0 to t_c, or to the most that the transformation can do to the frame.
-        seed: Of what is random about the changes.
-
-    Example:
-        >>> noise = np.random.default_rng(5).integers(60, 180, (64, 96, 3), dtype=np.uint8)
-        >>> tolerated_sheet(Frame("noise", noise), ["contrast"], places=[0.5, 1.0]).ndim
-        3
-    """
-    from roadworthy.reliability import SampledFrame, transformation_named
-    from roadworthy.visual_change.tolerance import tolerance_of
-
-    tiles = []
-    for name in transformations:
-        limit = tolerance_of(name).correctness
-        for place in places:
-            made = SampledFrame(frame, transformation_named(name), limit, place, seed)()
-            told = f"Δv {made.visual_change:.2f}/{limit:g}"
-            tiles.append(Tile(draw_frame(made, (), _TOLERATED_WIDTH / frame.width), name, told))
-    return contact_sheet(tiles, len(places))
 
 
 def write_measured(folder: Path, found: CoverageMeasurement) -> None:

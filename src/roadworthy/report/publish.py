@@ -16,6 +16,7 @@ from typing import Any
 
 from roadworthy._files import sha256_of
 from roadworthy.report.html import write_report
+from roadworthy.report.kinds import record_kinds
 from roadworthy.report.result_files import write_junit, write_results, write_summary
 from roadworthy.runs.evidence import write_bundle
 from roadworthy.runs.evidence.requirement_coverage import functional_coverage, functional_document
@@ -172,6 +173,7 @@ def publish(
         extras(result)
     record_published(folder, [name for name, _ in WRITERS.values()])
     stored = StoredRun.open(folder)
+    record_kinds(stored)
     tried = {trial.data for trial in result.plan.trials}
     data = {name: one.frames for name, one in result.plan.data.items() if name in tried}
 

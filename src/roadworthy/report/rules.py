@@ -20,7 +20,6 @@ from roadworthy.models import SystemUnderTest
 from roadworthy.report.drawing import BACKGROUND, Image, draw_difference, draw_frame
 from roadworthy.report.sheets import Tile, contact_sheet, draw_answer
 from roadworthy.result_tables import ResultTable
-from roadworthy.rules.answers import read_answer
 from roadworthy.rules.clips import read_course
 from roadworthy.rules.generation import RulePlan
 from roadworthy.rules.reading import change_in_brief, reaction_in_brief
@@ -39,14 +38,11 @@ from roadworthy.runs import image_path, read_rows, run
 from roadworthy.runs.gate import STREET, Gate
 from roadworthy.runs.store import MEASURE, clip_images
 from roadworthy.runs.suites import SuiteResult
+from roadworthy.transforms.answers import read_answer
 from roadworthy.transforms.wording import added_things
 
 _TILE_WIDTH = 480
 _STRIP, _STRIP_WIDTH = 6, 300  # frames of a strip of film, and pixels
-
-
-def _quietly(items: Sequence[Any], _what: str) -> Iterable[Any]:
-    return items
 
 
 class RulesReport:
@@ -62,7 +58,7 @@ class RulesReport:
         self,
         result: SuiteResult,
         thresholds: Sequence[float] = (),
-        progress: Callable[[Sequence[Any], str], Iterable[Any]] = _quietly,
+        progress: Callable[[Sequence[Any], str], Iterable[Any]] = lambda items, _: items,
     ) -> None:
         self.result, self.thresholds, self._progress = result, thresholds, progress
         self.plans: dict[str, RulePlan] = {one.requirement.id: one.part.inside for one in result.plan.trials}
@@ -225,11 +221,27 @@ def shrunk_violations(
     Raises:
         InputError: The rule has a time.
     """
-    if plan.timing is not None:
-        raise InputError("the least change is looked for in single frames, and this rule is tried on clips")
     search = Shrinking(plan, violations)
-    run(search, requirement, data, system, gate=gate)
+    shrink(search, requirement, data, system, gate=gate)
     return [search.smallest[one.frame_id] for one in violations if one.frame_id in search.smallest]
+
+
+def shrink(
+    search: Shrinking,
+    requirement: Requirement,
+    data: Dataset,
+    system: SystemUnderTest,
+    *,
+    gate: str | Gate | None = STREET,
+) -> None:
+    """Carry out a search for the least change, which then knows what it found and all that it tried.
+
+    Raises:
+        InputError: The rule has a time.
+    """
+    if search.plan.timing is not None:
+        raise InputError("the least change is looked for in single frames, and this rule is tried on clips")
+    run(search, requirement, data, system, gate=gate)
 
 
 def shrunk_table(shrunk: Sequence[Mapping[str, Any]]) -> ResultTable:

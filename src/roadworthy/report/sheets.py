@@ -32,9 +32,9 @@ from roadworthy.report.drawing import (
     parse_overlays,
     text_width,
 )
-from roadworthy.rules.answers import seen_path
 from roadworthy.seeding import rng_for
 from roadworthy.transforms import Transform
+from roadworthy.transforms.answers import seen_path
 
 _MARGIN = 36
 _GAP = 22

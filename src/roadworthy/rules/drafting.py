@@ -32,13 +32,10 @@ Wording: TypeAlias = Callable[[str], Sequence[str]]
 _WAITS = re.compile(r"(?:[:—–]|\b(?:when|if|where|in|to|for|of|near|on|at|and|or))$", re.IGNORECASE)
 _BULLET = re.compile(r"(?:[-*•–—▪◦]|\(?(?:\d{1,3}|[a-z])[.)])\s+")
 _END = re.compile(r"(?<=[.!?])[\"'”’)]*\s+(?=[\"'“‘(]?[A-Z0-9])")
-_ABBREVIATIONS = re.compile(
-    r"\b(?:e\.g|i\.e|etc|approx|no|fig|para|sec|art|mr|mrs|dr|st|vs)\.$", re.IGNORECASE
-)
+_ABBREVIATIONS = re.compile(r"(?i)\b(?:e\.g|i\.e|etc|approx|no|fig|para|sec|art|mr|mrs|dr|st|vs)\.$")
 _MODAL = re.compile(
-    r"\b(?:must|should|shall|ought to|ha(?:ve|s) to|needs? to|(?:is|are) (?:required|obliged|expected) to"
-    r"|never|always|do not|don't|be (?:prepared|ready) to)\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:must|should|shall|ought to|ha(?:ve|s) to|needs? to|(?:is|are) (?:required|obliged|expected) to"
+    r"|never|always|do not|don't|be (?:prepared|ready) to)\b"
 )
 _PERMISSION = re.compile(r"\b(?:do(?:es)? not|don't|doesn't) (?:have|need) to\b", re.IGNORECASE)
 
@@ -156,9 +153,7 @@ def sentences_of(text: str) -> Iterator[tuple[int, str]]:
     stem = ""
     for bullet, lines in _paragraphs(text):
         starts = list(_line_starts(lines))
-        placed = [
-            (_line_at(starts, begin), one) for begin, one in _split(" ".join(line for _, line in lines))
-        ]
+        placed = [(_line_at(starts, at), one) for at, one in _split(" ".join(line for _, line in lines))]
         if bullet and stem:
             line, point = placed.pop(0)
             yield line, f"{stem} {point[:1].lower()}{point[1:]}"
@@ -334,9 +329,8 @@ def write_draft(duties: Iterable[Duty], path: str | PathLike[str]) -> tuple[int,
     text = read_text(path) if path.exists() else ""
     # By its words, because the lines of a text that goes on growing move.
     known = set(re.findall(r"^# (\S.*):\d+: (.*)$", text, re.MULTILINE))
-    ids = set(
-        re.findall(rf"^(?:{re.escape(OPEN)}|{re.escape(REJECTED)})?([A-Za-z][\w.-]*):\s", text, re.MULTILINE)
-    )
+    marks = f"{re.escape(OPEN)}|{re.escape(REJECTED)}"
+    ids = set(re.findall(rf"^(?:{marks})?([A-Za-z][\w.-]*):\s", text, re.MULTILINE))
     if not text:
         text = (
             f'# Rules drafted from a text. Delete "{OPEN}" to accept one, and change its words as you like.\n'
@@ -377,7 +371,5 @@ def read_handbook(path: str | PathLike[str]) -> str:
     """
     text = read_text(Path(path))
     if not re.search(r"[A-Za-z]", text):
-        raise InputError(
-            f"{path}: expected a text with sentences such as 'Slow down when it rains.', got none"
-        )
+        raise InputError(f"{path}: expected a text with sentences like 'Slow down when it rains.', got none")
     return text

@@ -41,7 +41,7 @@ _ROADSIDE = ("on", "roadside")
 _AHEAD = ("in front of", "ego-vehicle")
 _RELATIONS = {"on": "on", "in": "on", "front": "in front of", "behind": "behind", "beside": "beside"}
 _OUR_WAY = ("ego-vehicle", "road", "lane")
-_DRAWS = 6  # of what is added to a real frame, until one fits
+_DRAWS = 12  # of what is added to a real frame, until one fits
 # What comes over everything else, in this order: what is added stands in the rain, too.
 _LAST = ("season", "weather", "time")
 
@@ -415,8 +415,9 @@ class _TransformFinder:
     def _plain(self, change: SceneChange) -> _Made:
         operation = operation_of(change, self.traffic)
         transform = transform_for(operation, self.engines, gallery=self.gallery)
-        if self.realism != getattr(transform, "realism", self.realism):
-            transform = dataclasses.replace(transform, realism=self.realism)  # type: ignore[type-var]
+        chosen = {"realism": self.realism, "traffic": self.traffic}
+        known = {one.name for one in transform.parameters()}
+        transform = transform.replace(**{name: value for name, value in chosen.items() if name in known})
         return _Made(change, transform)
 
 

@@ -64,9 +64,7 @@ def ground_view(data: ChosenFrames) -> Perspective:
         if len(found) == _PAIRS:
             break
     if len(found) < _LEAST_PAIRS:
-        raise NotApplicable(
-            "the road shows too little to tell how far away it is, so nothing keeps its place"
-        )
+        raise NotApplicable("the road shows too little to tell how far it is, so nothing keeps its place")
     low, middle, high = np.percentile(found, [25, 50, 75]).tolist()
     if high - low > _SPREAD * middle:
         raise NotApplicable("the road does not move as the recorded speed says, so nothing keeps its place")

@@ -6,30 +6,27 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import cv2
-import numpy as np
 
 from roadworthy.cases import (
     Answers,
-    BaseMethod,
     Case,
-    CaseStream,
-    Dataset,
     FrameSource,
+    FramewiseMethod,
+    Original,
     Outcome,
     Predict,
     Requirement,
     Scalar,
     Status,
     Verdict,
-    originals,
 )
 from roadworthy.frames import Frame
-from roadworthy.rules.answers import stored_answers
 from roadworthy.rules.clips import as_chosen, clip_of, judged_clip
 from roadworthy.rules.gauges import gauge_of
 from roadworthy.rules.generation import RulePlan, plan_for
 from roadworthy.seeding import rng_for
 from roadworthy.transforms import Engine
+from roadworthy.transforms.answers import stored_answers
 from roadworthy.transforms.wording import added_things
 
 CLOSE_CALL = 0.1
@@ -45,7 +42,7 @@ def _close(outputs: Iterable[str]) -> float:
     return CLOSE_CALL if all(one.unit for one in gauges) else _CLOSE_SHARE
 
 
-class RulesMethod(BaseMethod):
+class RulesMethod(FramewiseMethod):
     """Tests rules: one case per frame, which asks for answers to the frame and to its follow-ups.
 
     Of a rule with a time a case is the clip that begins with the frame, see `judged_clip`.
@@ -94,13 +91,12 @@ class RulesMethod(BaseMethod):
             self._plans[id] = plan_for(parse(text), self._engines).over(0.0)
         return self._plans[id]
 
-    def cases(self, requirement: Requirement, data: Dataset, rng: np.random.Generator) -> CaseStream:
-        """Yield a case for every frame; of a rule with a time, the clip that begins with it."""
-        plan = self.plan(requirement)
-        key = int(rng.integers(2**63))
-        for id, original in originals(data if plan.timing is None else as_chosen(data)):
-            seed = int(rng_for(key, id).integers(2**63))
-            yield rule_case(plan, requirement.id, id, original, seed)
+    def frame_cases(self, requirement: Requirement, id: str, original: FrameSource, key: int) -> list[Case]:
+        """Return the one case of a frame; of a rule with a time, the clip that begins with it."""
+        plan, seed = self.plan(requirement), int(rng_for(key, id).integers(2**63))
+        if plan.timing is not None and isinstance(original, Original):
+            original = replace(original, data=as_chosen(original.data))
+        return [rule_case(plan, requirement.id, id, original, seed)]
 
     def judge(self, case: Case, answers: Answers) -> Verdict:
         """Return whether all relations hold.
@@ -228,6 +224,7 @@ def mean_difference(before: Frame, after: Frame) -> float:
     """Return the mean absolute difference of two images of one size, in grey levels.
 
     Example:
+        >>> import numpy as np
         >>> black, grey = (Frame("a", np.full((2, 2, 3), level, np.uint8)) for level in (0, 9))
         >>> mean_difference(black, grey)
         9.0

@@ -332,9 +332,8 @@ def change_in_words(change: SceneChange) -> str:
         around = dict(change.reference_properties)
         way = around.pop("direction", None)
         ways = {"reverse": "oncoming" if change.reference == "lane" else "far"}
-        reference = " ".join(
-            filter(None, [ways.get(way or "", way), thing_in_words(change.reference, around)])
-        )
+        named = (ways.get(way or "", way), thing_in_words(change.reference, around))
+        reference = " ".join(filter(None, named))
         where = f" {'in front of' if change.position == 'front' else change.position} the {reference}"
         if (side := around.get("position")) and change.reference not in GROUND:
             del around["position"]

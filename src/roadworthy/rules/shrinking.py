@@ -108,14 +108,17 @@ class Shrinking(BaseMethod):
         rounds: How often the amount is halved.
 
     Attributes:
+        plan: How the rule is tried.
         smallest: What was found so far, by the ids of the frames.
+        tried: All that was tried, by the ids of the frames: each amount with its verdict.
     """
 
     name = "rules"
 
     def __init__(self, plan: RulePlan, violations: Iterable[Violation], *, rounds: int = _ROUNDS) -> None:
         self.smallest: dict[str, Shrunk] = {}
-        self._plan = plan
+        self.tried: dict[str, list[tuple[float, Verdict]]] = {}
+        self.plan = plan
         self._violations = {one.frame_id: one for one in violations}
         self._rounds = rounds
         self._open: dict[str, _Bracket] = {}
@@ -127,7 +130,7 @@ class Shrinking(BaseMethod):
         rng: np.random.Generator,  # noqa: ARG002 - the violations bring their seeds
     ) -> Iterator[Case | AwaitVerdicts]:
         """Yield, round by round, a case for every violation that is not yet shrunk."""
-        least = least_amount(self._plan)
+        least = least_amount(self.plan)
         for id, original in originals(data):
             if id in self._violations:
                 self._open[id] = _Bracket(self._violations[id], original, 0.0, 1.0, tries_low=False)
@@ -146,7 +149,7 @@ class Shrinking(BaseMethod):
     ) -> Iterator[Case | AwaitVerdicts]:
         for id, amount in amounts.items():
             bracket = self._open[id]
-            plan = self._plan.scaled(amount)
+            plan = self.plan.scaled(amount)
             case = rule_case(plan, requirement.id, id, bracket.original, bracket.violation.seed)
             known = {**case.parameters, "amount": amount}
             yield Case(f"{id} · {number}", case.requirement_id, case.asks, known)
@@ -154,12 +157,13 @@ class Shrinking(BaseMethod):
 
     def judge(self, case: Case, answers: Answers) -> Verdict:
         """Return whether all relations hold."""
-        return judged(self._plan, case, answers)
+        return judged(self.plan, case, answers)
 
     def feedback(self, case: Case, verdict: Verdict) -> None:
         """Take the half in which the smallest amount lies."""
         id, amount = str(case.parameters["frame"]), float(str(case.parameters["amount"]))
         bracket = self._open[id]
+        self.tried.setdefault(id, []).append((amount, verdict))
         if verdict.status is Status.VIOLATED:
             bracket.high = amount
             self.smallest[id] = self._shrunk(bracket.violation, amount, verdict)
@@ -172,9 +176,9 @@ class Shrinking(BaseMethod):
         predicted = verdict.clue
         assert isinstance(predicted, Predicted)
         assert verdict.margin is not None
-        changes = tuple(str(one) for one in self._plan.scaled(amount).scenarios)
+        changes = tuple(str(one) for one in self.plan.scaled(amount).scenarios)
         said = predicted.predictions
-        measured = _measured(self._plan.told_by(said[0]), verdict)
+        measured = _measured(self.plan.told_by(said[0]), verdict)
         return Shrunk(violation, amount, changes, predicted.frames, measured, said, verdict.margin)
 
 

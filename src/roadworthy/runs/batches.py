@@ -14,14 +14,16 @@ from typing import Any, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from roadworthy._frozen import content_of, read_only
+from roadworthy._frozen import FrozenDict, content_of, read_only
 from roadworthy.cases import (
     Answers,
     AwaitVerdicts,
     Case,
+    CaseStream,
     Driven,
     FrameSource,
     Method,
+    Original,
     Predict,
     Predicted,
     Prediction,
@@ -30,6 +32,7 @@ from roadworthy.cases import (
     Verdict,
 )
 from roadworthy.errors import (
+    DeviceError,
     EngineError,
     InputError,
     MissingExtraError,
@@ -48,6 +51,7 @@ MAX_CASES = 1024
 _PREDICTIONS = get_args(Prediction)
 # What of a frame a model could write into.
 _ARRAYS = ("image", "labels", "instances", "boxes", "depth")
+_PLAIN = frozenset({bool, int, float, str, type(None)})
 
 Unmade: TypeAlias = NotApplicable | EngineError
 """Why a frame was not made: it does not qualify, or what makes it crashed."""
@@ -72,7 +76,8 @@ def with_visual_change(case: Case, verdict: Verdict, frames: Sequence[Frame]) ->
     """
     if verdict.status is Status.VIOLATED:
         frames = [_measured(source, frame) for source, frame in zip(sources_of(case), frames, strict=True)]
-    said = {key: str(one.metadata[key]) for one in frames for key in PROVENANCE if key in one.metadata}
+    told = (one.metadata for one in frames if one.metadata)
+    said = {key: str(facts[key]) for facts in told for key in PROVENANCE if key in facts}
     if said:
         verdict = replace(verdict, measures={**verdict.measures, **said})
     changed = [frame for frame in frames if frame.visual_change is not None]
@@ -163,8 +168,8 @@ class Guarded:
         lent = list(frames) if makes_own else [_lent(frame) for frame in frames]
         try:
             answers = call(lent.copy())
-        except MissingExtraError:
-            # The set-up is incomplete: no case can tell anything about the system.
+        except (DeviceError, MissingExtraError):
+            # The set-up is incomplete, or broke: no case can tell anything about the system.
             raise
         except SystemUnderTestError as error:
             raise SystemUnderTestError(f"{self.name} could not answer {about}: {words_of(error)}") from error
@@ -200,14 +205,17 @@ def _lent(frame: Frame) -> Frame:
 
     What is known about a frame is what answers are judged by, so it is lent like the image.
     """
-    lent = object.__new__(type(frame))
+    lent, signals = object.__new__(type(frame)), object.__new__(type(frame.signals))
     # Not checked again, as `replace` would do.
-    lent.__dict__.update(frame.__dict__, previous=tuple(map(_lent, frame.previous)))
-    for name in (*_ARRAYS, "signals", "metadata"):
-        if isinstance(value := getattr(frame, name), np.ndarray):
-            lent.__dict__[name] = read_only(value.copy())
-        elif value is not None:
-            lent.__dict__[name] = deepcopy(value)
+    signals.__dict__.update(frame.signals.__dict__, extra=FrozenDict(frame.signals.extra))
+    # What holds nothing that could be written into need not be looked through.
+    is_plain = _PLAIN.issuperset(map(type, frame.metadata.values()))
+    own = lent.__dict__
+    own.update(frame.__dict__, signals=signals, previous=tuple([_lent(one) for one in frame.previous]))
+    own["metadata"] = FrozenDict(frame.metadata) if is_plain else deepcopy(frame.metadata)
+    for name in _ARRAYS:
+        if (value := own[name]) is not None:
+            own[name] = read_only(value.copy()) if isinstance(value, np.ndarray) else deepcopy(value)
     return lent
 
 
@@ -225,6 +233,37 @@ def _written(frame: Frame, lent: Frame) -> str:
         if type(before) is not type(after) or any(one != other for one, other in parts):
             return name
     return next(filter(None, map(_written, frame.previous, lent.previous)), "")
+
+
+def rounds(
+    streams: Mapping[str, CaseStream], is_over: Callable[[str], bool] | None = None
+) -> Iterator[Sequence[Case] | AwaitVerdicts]:
+    """Yield a case of each requirement at a time; of very many, in parts.
+
+    Args:
+        streams: The cases by the ids of their requirements.
+        is_over: Whether no more cases of a requirement are wanted.
+    """
+    left = dict(streams)
+    while left:
+        cases: list[Case] = []
+        for id, stream in tuple(left.items()):
+            item = None if is_over is not None and is_over(id) else next(stream, None)
+            if item is None:
+                del left[id]
+            elif isinstance(item, AwaitVerdicts):
+                yield cases
+                cases = []
+                yield item
+            else:
+                if item.requirement_id != id:
+                    raise InputError(f"case {item.id!r} must be on {id!r}, got {item.requirement_id!r}")
+                cases.append(item)
+                if len(cases) >= MAX_CASES:
+                    yield cases
+                    cases = []
+        if cases:
+            yield cases
 
 
 def group(items: Iterable[Sequence[Case] | AwaitVerdicts], batch_size: int) -> Iterator[list[Case]]:
@@ -255,7 +294,7 @@ def group(items: Iterable[Sequence[Case] | AwaitVerdicts], batch_size: int) -> I
             for case in item
             for unit in _units(case)
         }  # fmt: skip
-        total += sum([size for key, size in asks.items() if key not in asked])
+        total += sum([asks[key] for key in asks.keys() - asked])
         if batch and (total > batch_size or len(batch) >= MAX_CASES):
             yield batch
             batch, asked, total = [], {}, sum(asks.values())
@@ -296,19 +335,12 @@ def judge(method: Method, case: Case, answers: Answers | Failed) -> Verdict:
 
 
 def ask(
-    system: SystemUnderTest, frames: Sequence[Frame], *, batch_size: int
-) -> list[Prediction | SystemUnderTestError]:
-    """Return one prediction or error per frame, asking for at most ``batch_size`` frames at a time.
+    system: SystemUnderTest, frames: Sequence[Frame], batch_size: int, *, observed: bool = False
+) -> list[Reply | SystemUnderTestError]:
+    """Return one reply or error per frame, asking for at most ``batch_size`` frames at a time.
 
     When a call fails, its frames are asked for one by one, so that only the guilty ones are errors.
     """
-    replies = _replies(system, frames, batch_size, observed=False)
-    return [one.prediction if isinstance(one, Reply) else one for one in replies]
-
-
-def _replies(
-    system: SystemUnderTest, frames: Sequence[Frame], batch_size: int, *, observed: bool
-) -> list[Reply | SystemUnderTestError]:
     guarded = Guarded(system)
     replies: list[Reply | SystemUnderTestError] = []
     for start in range(0, len(frames), batch_size):
@@ -316,7 +348,7 @@ def _replies(
         try:
             replies.extend(guarded.observe(chunk) if observed else map(Reply, guarded.predict(chunk)))
         except SystemUnderTestError as error:
-            replies += [error] if len(chunk) == 1 else _replies(system, chunk, 1, observed=observed)
+            replies += [error] if len(chunk) == 1 else ask(system, chunk, 1, observed=observed)
     return replies
 
 
@@ -329,6 +361,9 @@ def key_of(source: FrameSource | RecordDrive) -> Hashable:
         >>> key_of(make) == key_of(make), key_of(make) == key_of(partial(print))
         (True, False)
     """
+    if type(source) is Original:
+        # As it is compared, and hashed by Python itself.
+        return id(source.data), source.index
     try:
         hash(source)
     except TypeError:
@@ -336,15 +371,45 @@ def key_of(source: FrameSource | RecordDrive) -> Hashable:
     return source
 
 
-def distinct_sources(cases: Iterable[Case]) -> list[FrameSource]:
-    """Return the frame sources of some cases, each once, in order."""
-    return list({key_of(source): source for case in cases for source in sources_of(case)}.values())
+def distinct_sources(cases: Iterable[Case]) -> tuple[list[FrameSource], list[list[int]]]:
+    """Return the frame sources of some cases, each once, in order; and those of each case by their numbers.
+
+    A source may be slow to hash, so that is done once.
+    """
+    sources: list[FrameSource] = []
+    known: dict[Hashable, int] = {}
+    asked: list[list[int]] = []
+    for case in cases:
+        asked.append(numbers := [])
+        for source in sources_of(case):
+            numbers.append(number := known.setdefault(key_of(source), len(sources)))
+            if number == len(sources):
+                sources.append(source)
+    return sources, asked
 
 
-def frames_of(case: Case, made: Mapping[Hashable, Made]) -> tuple[Frame, ...]:
-    """Return the frames that could be made for a case."""
-    found = (made[key_of(source)].frame for source in sources_of(case))
-    return tuple(frame for frame in found if isinstance(frame, Frame))
+def brings_frame(source: FrameSource) -> bool:
+    """Return whether a frame travels with a source: it is one, or it holds one that it changes.
+
+    Example:
+        >>> from functools import partial
+        >>> frame = Frame("a", np.zeros((2, 3, 3), np.uint8))
+        >>> [brings_frame(one) for one in (frame, frame.mirrored, partial(Frame.mirrored, frame), dict)]
+        [True, True, True, False]
+    """
+    # A method of a frame, what a partial is given, the fields of a change, and the change before it.
+    inside = (source, getattr(source, "__self__", None), *getattr(source, "args", ()))
+    if any(isinstance(one, Frame) for one in (*inside, *getattr(source, "__dict__", {}).values())):
+        return True
+    original = getattr(source, "original", None)
+    # What has no change may be its own original.
+    is_last = not getattr(source, "steps", True)
+    return callable(original) and not is_last and brings_frame(original)
+
+
+def frames_of(made: Iterable[Made]) -> tuple[Frame, ...]:
+    """Return the frames that could be made."""
+    return tuple([one.frame for one in made if isinstance(one.frame, Frame)])
 
 
 def make_frames(sources: Iterable[FrameSource]) -> list[Made]:
@@ -386,7 +451,7 @@ class Answered:
         cases: The cases.
         system: The system under test.
         batch_size: The most frames that the system gets at a time.
-        made: The frames of the cases, by :func:`key_of` their sources.
+        made: What was made for each case.
         simulator: What answers cases that ask for a drive.
         seconds: How long the system took for all frames.
         asked: How many frames it was asked about.
@@ -395,38 +460,35 @@ class Answered:
     cases: Sequence[Case]
     system: SystemUnderTest
     batch_size: int
-    made: Mapping[Hashable, Made]
+    made: Sequence[Sequence[Made]]
     simulator: Simulator | None = None
     seconds: float = 0.0
     asked: int = 0
-    # What was made for each case, and the replies by the id of that: a source may be slow to hash.
-    _own: list[list[Made]] = field(default_factory=list)
+    # By the id of what was made.
     _replies: dict[int, Reply | SystemUnderTestError] = field(default_factory=dict)
     _drives: dict[Hashable, Driven | Failed] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         wanted: dict[int, Frame] = {}
-        for case in self.cases:
-            own = [self.made[key_of(source)] for source in sources_of(case)]
-            self._own.append(own)
-            made = {id(one): one.frame for one in own if isinstance(one.frame, Frame) and not one.refusal}
+        for own in self.made:
+            made = [(id(one), one.frame) for one in own if isinstance(one.frame, Frame) and not one.refusal]
             # A case that lacks one frame is not applicable: predicting the others would be wasted.
-            if all(id(one) in made for one in own):
+            if len(made) == len(own):
                 wanted.update(made)
         start = time.perf_counter()
         asks = [item for case in self.cases for item in case.asks if isinstance(item, Predict)]
         observed = any(item.observed for item in asks)
-        replies = _replies(self.system, list(wanted.values()), self.batch_size, observed=observed)
+        replies = ask(self.system, list(wanted.values()), self.batch_size, observed=observed)
         self.seconds, self.asked = time.perf_counter() - start, len(wanted)
         self._replies.update(zip(wanted, replies, strict=True))
 
     def judged(self, method: Method) -> Iterator[tuple[Verdict, tuple[Frame, ...]]]:
         """Yield the verdicts, in the order of the cases, with the frames that could be made."""
-        for case, own in zip(self.cases, self._own, strict=True):
-            frames = tuple([one.frame for one in own if isinstance(one.frame, Frame)])
-            yield judge(method, case, self._answer(case, own)), frames
+        for case, own in zip(self.cases, self.made, strict=True):
+            frames = frames_of(own)
+            yield judge(method, case, self._answer(case, own, frames)), frames
 
-    def _answer(self, case: Case, own: Sequence[Made]) -> Answers | Failed:
+    def _answer(self, case: Case, own: Sequence[Made], frames: tuple[Frame, ...]) -> Answers | Failed:
         """Return the answers to a case, or the first reason why there are none."""
         for made in own:
             if not isinstance(made.frame, Frame):
@@ -434,30 +496,30 @@ class Answered:
             if made.refusal:
                 return Refused(made.refusal, frame=made.frame.id)
         items: list[Predicted | Driven] = []
-        rest = iter(own)
+        stop = 0
         for item in case.asks:
             answer: Predicted | Driven | Failed
             if isinstance(item, RecordDrive):
                 answer = self._drive(case, item)
             else:
-                answer = self._predicted(item, [next(rest) for _ in item.frames])
+                start, stop = stop, stop + len(item.frames)
+                answer = self._predicted(item, own[start:stop], frames[start:stop])
             if isinstance(answer, Failed):
                 return answer
             items.append(answer)
         return Answers(items)
 
-    def _predicted(self, item: Predict, own: Sequence[Made]) -> Predicted | SystemUnderTestError:
-        frames: list[Frame] = []
+    def _predicted(
+        self, item: Predict, own: Sequence[Made], frames: tuple[Frame, ...]
+    ) -> Predicted | SystemUnderTestError:
         replies: list[Reply] = []
         for made in own:
             reply = self._replies[id(made)]
             if isinstance(reply, SystemUnderTestError):
                 return reply
-            assert isinstance(made.frame, Frame)  # _answer() has seen that all were made
-            frames.append(made.frame)
             replies.append(reply)
-        internals = tuple(one.internals for one in replies) if item.observed else ()
-        return Predicted(tuple(frames), tuple(one.prediction for one in replies), internals)
+        internals = tuple([reply.internals for reply in replies]) if item.observed else ()
+        return Predicted(frames, tuple([reply.prediction for reply in replies]), internals)
 
     def _drive(self, case: Case, item: RecordDrive) -> Driven | Failed:
         if self.simulator is None:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 _FAILING = ("violated", "error")
 _ORIGINALS = "not applicable"  # a search stores its seed images as well, and there is no verdict on them
 _ORIGINAL = ("param.seed", "param.frame", "param.seed_frame", "param.original")
-_LEVELS = 4  # how far above a run the images may lie that it shares with others
 
 
 @dataclass(frozen=True)
@@ -48,16 +47,16 @@ def stored_images(folder: Path) -> list[StoredImage]:
     Raises:
         InputError: The folder is no run, or has no images of single frames that were changed.
     """
-    from roadworthy.runs.store import StoredRun, image_path
+    from roadworthy.runs.store import StoredRun
 
-    images = _images_of(folder)
+    run = StoredRun.open(folder)
     found: dict[str, StoredImage] = {}
-    for row in StoredRun.open(folder).rows():
+    for row in run.rows():
         hashes = str(row["images"] or "").split()
         status = str(row["status"])
         unknown = status == _ORIGINALS or row.get("param.clip") is not None
         if hashes and hashes[-1] not in found and not unknown:
-            file = image_path(images, hashes[-1])
+            file = run.image(hashes[-1])
             found[hashes[-1]] = StoredImage(str(row["case"]), _original(row), status in _FAILING, file)
     if not found:
         raise InputError(f"{folder} has no images of changed frames: run it again with images of all cases")
@@ -75,19 +74,20 @@ def check_searched(folder: Path, data: Dataset) -> None:
     """
     from roadworthy._files import read_record
     from roadworthy.images import read_image
-    from roadworthy.runs.store import StoredRun, image_path
+    from roadworthy.runs.store import StoredRun
 
     told = folder / "search.json"
     searched = str(read_record(dict[str, Any], told).get("data", "")) if told.is_file() else ""
     if searched and _place(searched) != _place(data.name):
         raise InputError(f"{folder} is a search on {searched}, not on {data.name}: give the data it searched")
     places = {id: number for number, id in enumerate(getattr(data, "ids", ()))}
-    for row in StoredRun.open(folder).rows():
+    run = StoredRun.open(folder)
+    for row in run.rows():
         place = places.get(_original(row))
         if place is None or str(row["status"]) != _ORIGINALS or not row["images"]:
             continue
         frame = data[place]
-        stored = read_image(image_path(_images_of(folder), str(row["images"]).split()[-1]))
+        stored = read_image(run.image(str(row["images"]).split()[-1]))
         if stored.shape != frame.image.shape or (stored != frame.image).any():
             raise InputError(
                 f"frame {frame.id!r} of {data.name} is another image than the one that {folder} searched: "
@@ -110,15 +110,6 @@ def _original(row: Mapping[str, Scalar]) -> str:
     # A transform adds what it did to the id of the frame, after a tilde.
     named = (str(row[name]) for name in _ORIGINAL if isinstance(row.get(name), str))
     return next(named, str(row["case"])).partition("~")[0]
-
-
-def _images_of(folder: Path) -> Path:
-    place = folder
-    for _ in range(_LEVELS):
-        if (place / "images").is_dir():
-            return place / "images"
-        place = place.parent
-    return folder / "images"
 
 
 class ChangedImages:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.cases import FrameSource
-from roadworthy.errors import EngineError, InputError, MissingExtraError, words_of
+from roadworthy.errors import DeviceError, EngineError, InputError, MissingExtraError, words_of
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.images import Image, Mask
 from roadworthy.labelling import street_network
@@ -71,6 +71,8 @@ _THERE = {"vehicle": 0.5}
 _THERE_ELSE = 0.2  # likelihood at which something that was added is there
 _GONE = 0.15  # mean likelihood up to which something that was removed is gone
 _SEEN, _LOST = 0.35, 0.175  # mean likelihood from which something was seen before, and up to which it is lost
+_HOLE_CELLS, _RIM = 12, 4  # places of a hole of which something can be told, and how far around it is looked
+_RIM_SHARE = 0.1  # of what is around a hole at least shows what is seen in it
 _BECAME = 0.4  # mean likelihood from which something has become what it should
 _STREET_KEPT = 0.5  # share of what the network knew before and must still know
 _LEAST_CELLS = 3  # places of the network's output of which something can be told
@@ -144,7 +146,7 @@ class Gate(OpensLater):
             if reason or not _is_looked_at(change):
                 return reason
             return _refusal(change, original, self._detected(change.after))
-        except (KeyboardInterrupt, MissingExtraError, _NoDetectorError):
+        except (KeyboardInterrupt, MissingExtraError, DeviceError, _NoDetectorError):
             raise
         except BaseException as error:
             # SystemExit too: a detector of the user ends no run.
@@ -388,11 +390,32 @@ def _operation_failed(
             still = any(_inside(box, region) for box in detected.select(*old).xyxy.tolist())
         if still:
             return f"the gate still sees the {asked.what} that should be gone"
+    if old and isinstance(asked, RemoveOperation) and (seen := _unlike_around(view, region, old)):
+        return f"the gate sees a {seen} where a {asked.what} was, which does not fit what is around it"
     if new and isinstance(asked, ReplaceOperation):
         made = region if change.after.labels is None else region & change.after.labels.mask(*new)
         covered = view.covered(made)
         if covered.sum() < _LEAST_CELLS or _mean(view.of(*new), covered) < _BECAME:
             return f"the gate sees no {asked.new} in place of the {asked.what}"
+    return ""
+
+
+def _unlike_around(view: _View, region: Mask, old: Sequence[str]) -> str:
+    """Return what is seen in a hole though hardly around it, or though it should be gone; empty if none."""
+    holes = cv2.resize(region.view(np.uint8), view.shape[::-1], interpolation=cv2.INTER_NEAREST)
+    count, parts, stats, _ = cv2.connectedComponentsWithStats(holes)
+    for number in range(1, count):
+        left, top, wide, high, cells = stats[number].tolist()
+        if cells < _HOLE_CELLS:
+            continue
+        near = slice(max(0, top - _RIM), top + high + _RIM), slice(max(0, left - _RIM), left + wide + _RIM)
+        hole = parts[near] == number
+        rim = cv2.dilate(hole.view(np.uint8), np.ones((2 * _RIM + 1,) * 2, np.uint8)) > hole
+        seen = np.argmax([one[near] for one in view._likelihoods.values()], axis=0)
+        most = np.bincount(seen[hole]).argmax()
+        word = list(view._likelihoods)[most]
+        if word in old or (rim.any() and np.mean(seen[rim] == most) < _RIM_SHARE):
+            return word
     return ""
 
 
@@ -440,8 +463,7 @@ def _is_there(
     border = _THERE.get(words[0], _THERE_ELSE)
     if covered is None:
         # Nobody says where: then more of it must be seen than before.
-        risen = likely - original.view.of(*words) > border
-        return bool(np.count_nonzero(risen) >= _LEAST_CELLS)
+        return bool(np.count_nonzero(likely - original.view.of(*words) > border) >= _LEAST_CELLS)
     inside = covered > 0.5
     if np.count_nonzero(inside) < _LEAST_CELLS:
         inside = covered >= np.sort(covered, axis=None)[-_LEAST_CELLS]

@@ -7,14 +7,17 @@ comes in the same order whatever the executor; and what is on disk is always a b
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from math import inf
 
 from roadworthy.cases import (
     AwaitVerdicts,
     Case,
+    CaseStream,
     Dataset,
     Method,
     RateTally,
@@ -25,9 +28,8 @@ from roadworthy.cases import (
 )
 from roadworthy.datasets import shuffled_clusters
 from roadworthy.errors import InputError
-from roadworthy.frames import Frame
 from roadworthy.models import Simulator, SystemUnderTest
-from roadworthy.runs.batches import MAX_CASES, group, sources_of
+from roadworthy.runs.batches import MAX_CASES, brings_frame, group, rounds, sources_of
 from roadworthy.runs.executors.work import (
     BatchJob,
     BatchResult,
@@ -40,12 +42,13 @@ from roadworthy.runs.executors.work import (
     listens,
 )
 from roadworthy.runs.gate import Gate
-from roadworthy.runs.shards import Shard, batch_key
+from roadworthy.runs.shards import Shard
 from roadworthy.runs.store import RunStore, read_verdicts
 from roadworthy.runs.store.rows import storable
 from roadworthy.seeding import rng_for
 
 _MESSAGE = 0.02  # seconds that a worker should need for what it is sent
+_STRETCH = 1.0  # seconds that a stretch of frames may take that a worker is sent as a whole
 
 
 @dataclass(slots=True)
@@ -58,33 +61,40 @@ class Work:
 
     Attributes:
         method: The method that all requirements name.
+        retention: Which cases are stored with their images.
+        batch_size: The most frames that are made and asked for at a time.
+        progress: Called with the stores after every batch, or after a few quick ones.
+        simulator: What answers cases that ask for a drive.
+        gate: What looks at changed frames before a system is asked.
+        shard: The share of the batches that is carried out; None for all.
+        until: When no further batch begins, by the monotonic clock.
+        order: How much is to be expected of a case, the most first: the same cases in another order. None for
+            that of the data; searches and what may end early have one of their own.
         requirements: What must hold, by id.
         systems: The systems under test, by name.
         stores: Where the rows go; a pair that has no place is not tested.
-        retention: Which cases are stored with their images.
-        batch_size: The most frames that are made and asked for at a time.
-        simulator: What answers cases that ask for a drive.
-        gate: What looks at changed frames before a system is asked.
         repeats: Whether the cases of rows that the stores hold come again; a search goes on after them.
-        progress: Called after every batch, or after a few quick ones.
         settled: Called when all verdicts have been fed back to a search, before it goes on.
-        shard: The share of the batches that is carried out; None for all.
         spent: What it took so far.
+        is_cut: Whether it ended before all batches were carried out.
     """
 
     method: Method
-    requirements: Mapping[str, Requirement]
-    systems: Mapping[str, SystemUnderTest]
-    stores: Mapping[Pair, RunStore]
     retention: Retention
     batch_size: int
-    progress: Callable[[], None]
-    simulator: Simulator | None = None
-    gate: Gate | None = None
+    progress: Callable[[Mapping[Pair, RunStore]], None]
+    simulator: Simulator | None
+    gate: Gate | None
+    shard: Shard | None = None
+    until: float = inf
+    order: Callable[[Case], float] | None = None
+    requirements: dict[str, Requirement] = field(default_factory=dict)
+    systems: dict[str, SystemUnderTest] = field(default_factory=dict)
+    stores: dict[Pair, RunStore] = field(default_factory=dict)
     repeats: bool = True
     settled: Callable[[], None] | None = None
-    shard: Shard | None = None
     spent: Spent = field(default_factory=lambda: defaultdict(float))
+    is_cut: bool = False
     _stored: dict[Pair, _Stored] = field(default_factory=dict)
     # Of requirements that are decided early: what was seen so far.
     _watched: dict[Pair, RateTally] = field(default_factory=dict)
@@ -107,12 +117,12 @@ class Work:
                     tally.add(verdict)
         waiting: deque[tuple[WorkUnit, Callable[[], Done] | None]] = deque()
         bundle: list[Sequence[Case]] = []
-        # Batches that go to a worker together: as many as it needs some time for, so that the driver, which
-        # does something for each message, does not hold up the workers.
-        together = 1
+        # Batches, or stretches of frames, that go to a worker together: as many as it needs some time for, so
+        # that the driver, which does something for each message, does not hold up the workers.
+        together, in_stretch, is_quick = 1, 1, False
 
         def finish(most: int) -> None:
-            nonlocal together
+            nonlocal together, is_quick
             while len(waiting) > most:
                 unit, result = waiting.popleft()
                 if result is None:
@@ -120,18 +130,24 @@ class Work:
                     continue
                 self._finish(unit.cases, done := result())
                 if job.rows and most:
-                    each = done.seconds / max(1, len(unit.sizes))
+                    each = done.seconds / (len(unit.stretches) or len(unit.sizes) or 1)
                     together = max(1, min(2 * together, int(_MESSAGE / max(each, 1e-6))))
+                    is_quick = each * (1 if unit.stretches else in_stretch) < _STRETCH
 
         def send() -> None:
             if bundle:
                 sizes = tuple(map(len, bundle)) if len(bundle) > 1 else ()
                 unit = WorkUnit(tuple(chain.from_iterable(bundle)), tuple(job.systems), sizes=sizes)
                 bundle.clear()
-                waiting.append((unit, session.submit(unit)))
+                submit(unit)
+
+        def submit(unit: WorkUnit) -> None:
+            waiting.append((unit, session.submit(unit)))
 
         def in_step() -> Iterator[Sequence[Case] | AwaitVerdicts]:
-            for item in self._rounds(data, seed):
+            for item in self._in_order(rounds(self._streams(data, seed), self._is_over)):
+                if isinstance(item, AwaitVerdicts):
+                    self._check_search()
                 yield item
                 if isinstance(item, AwaitVerdicts):
                     send()
@@ -149,16 +165,21 @@ class Work:
             data,
             self.gate,
             rows=not listens(self.method) and not self._watched,
+            requirements=self.requirements,
+            seed=seed,
+            shard=self.shard,
         )
-        with executor.session(job) as session:
-            for batch in group(in_step(), self.batch_size):
-                if self.shard is not None and not self.shard.takes(*batch_key(batch)):
-                    continue
+
+        def give(batches: Iterable[Sequence[Case]]) -> None:
+            for batch in batches:
                 # Cases that bring their frames along would fill the memory.
-                heavy = any(isinstance(one, Frame) for case in batch for one in sources_of(case))
+                heavy = any(brings_frame(one) for case in batch for one in sources_of(case))
                 if heavy:
                     send()
                 if not (known := self._is_known(batch)):
+                    if time.monotonic() > self.until:
+                        self.is_cut = True
+                        break
                     bundle.append(batch)
                 if known or heavy or len(bundle) >= together or sum(map(len, bundle)) >= MAX_CASES:
                     send()
@@ -166,18 +187,50 @@ class Work:
                     # Known batches wait in line, too: what they hold is checked in order.
                     waiting.append((WorkUnit(tuple(batch), ()), None))
                 finish(session.ahead)
+
+        with executor.session(job) as session:
+            # Who orders the cases has to see all of them.
+            stretches = job.stretches if self.order is None else 0
+            if not stretches:
+                batches = group(in_step(), self.batch_size)
+                give(batch for batch in batches if self.shard is None or self.shard.has(batch))
+            stop = 0
+            while (start := stop) < stretches and not self.is_cut:
+                # Rows that are there are compared with their cases here, and what is slow is sent in batches.
+                if is_quick and session.makes_cases and not self._has_untaken():
+                    send()
+                    stop = min(start + together, stretches)
+                    if time.monotonic() > self.until:
+                        self.is_cut = True
+                        break
+                    submit(WorkUnit((), tuple(job.systems), stretches=range(start, stop)))
+                else:
+                    made = list(job.batches(range(start, stop := start + 1)))
+                    in_stretch = len(made)
+                    give(made)
+                finish(session.ahead)
             send()
             finish(0)
 
-    def _rounds(self, data: Dataset, seed: int) -> Iterator[Sequence[Case] | AwaitVerdicts]:
-        """Yield a case of each requirement at a time; of very many, in parts."""
+    def _in_order(
+        self, rounds: Iterator[Sequence[Case] | AwaitVerdicts]
+    ) -> Iterator[Sequence[Case] | AwaitVerdicts]:
+        """Yield the cases of which most is to be expected first, where an order is given and possible."""
+        if self.order is None or self._watched or listens(self.method):
+            yield from rounds
+            return
+        cases = (case for some in rounds if not isinstance(some, AwaitVerdicts) for case in some)
+        yield from ([case] for case in sorted(cases, key=self.order, reverse=True))
+
+    def _streams(self, data: Dataset, seed: int) -> dict[str, CaseStream]:
+        """Return the cases of each requirement."""
         # All get the same random numbers, so that requirements about the same change share its frames.
         # A decision by the clusters so far holds for the others if any could have come first.
         ordered = {False: data}
         if any(one.acceptance.early for one in self.requirements.values()):
             ordered[True] = shuffled_clusters(data, rng_for(seed, "order"))
         clusters = clusters_by_id(data)
-        streams = {
+        return {
             id: clustered(
                 self.method.cases(one, ordered[one.acceptance.early], rng_for(seed, "cases")),
                 ordered[one.acceptance.early],
@@ -185,26 +238,6 @@ class Work:
             )
             for id, one in self.requirements.items()
         }
-        while streams:
-            cases: list[Case] = []
-            for id, stream in tuple(streams.items()):
-                item = None if self._is_over(id) else next(stream, None)
-                if item is None:
-                    del streams[id]
-                elif isinstance(item, AwaitVerdicts):
-                    self._check_search()
-                    yield cases
-                    cases = []
-                    yield item
-                else:
-                    if item.requirement_id != id:
-                        raise InputError(f"case {item.id!r} must be on {id!r}, got {item.requirement_id!r}")
-                    cases.append(item)
-                    if len(cases) >= MAX_CASES:
-                        yield cases
-                        cases = []
-            if cases:
-                yield cases
 
     def _check_search(self) -> None:
         if len(self.systems) > 1:
@@ -223,16 +256,19 @@ class Work:
         A batch that they hold in part is carried out as a whole: what a network answers may depend, in the
         last digits, on what else is in its batch.
         """
-        if not any(one.untaken for one in self._stored.values()):
+        if not self._has_untaken():
             return False
         taken = [self._stored[pair].take() for case in batch for pair in self._pairs(case)]
         return all(taken) and not listens(self.method)
+
+    def _has_untaken(self) -> bool:
+        return any(one.untaken for one in self._stored.values())
 
     def _skip(self, batch: Sequence[Case]) -> None:
         for case in batch:
             for pair in self._pairs(case):
                 self._stored[pair].check(case)
-        self.progress()
+        self.progress(self.stores)
 
     def _finish(self, batch: Sequence[Case], done: Done) -> None:
         """Feed back the verdicts of a batch and store its rows."""
@@ -251,7 +287,7 @@ class Work:
             self.stores[pair].flush()
         if done.error is not None:
             raise done.error
-        self.progress()
+        self.progress(self.stores)
 
     def _store(self, case: Case, result: BatchResult, images: dict[str, bytes]) -> None:
         pair = case.requirement_id, result.system
@@ -267,6 +303,10 @@ class Work:
         for digest in images.keys() & result.images:
             store.add_image(images.pop(digest))
         store.append(case, verdict, result.images)
+
+    def is_open(self, pair: Pair) -> bool:
+        """Return whether it ended before the cases of a pair did, and before they decided it."""
+        return self.is_cut and pair not in self._decided
 
     def _is_over(self, requirement: str) -> bool:
         """Return whether a requirement that may end early is decided for every system."""

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 
 from roadworthy._files import check_free, file_name
 from roadworthy._frozen import frozen
-from roadworthy.cases import Dataset, Method, Requirement
+from roadworthy.cases import Case, Dataset, Method, Requirement
 from roadworthy.errors import InputError
 from roadworthy.models import Simulator, SystemUnderTest
 from roadworthy.runs.executors.serial import SerialExecutor
 from roadworthy.runs.executors.work import Cost, Executor, ImageRetention, Pair, Retention
 from roadworthy.runs.gate import STREET, Gate, gate_named
+from roadworthy.runs.loop import Work
 from roadworthy.runs.shards import Shard
 from roadworthy.runs.single import RunResult, carry_out_pairs, check_arguments
 from roadworthy.runs.store import RunStore, locked
@@ -55,6 +57,8 @@ def run_several(
     resume: bool = False,
     gate: str | Gate | None = STREET,
     shard: Shard | None = None,
+    until: float = inf,
+    order: Callable[[Case], float] | None = None,
 ) -> SeveralResults:
     """Test several requirements on several systems.
 
@@ -80,6 +84,8 @@ def run_several(
         resume: Go on with the runs in the folder where they stood, as :func:`~roadworthy.runs.run` does.
         gate: What looks at changed frames before a system is asked: a gate, "street", "off", or a detector.
         shard: The share of the batches that is carried out; all of them if left out.
+        until: When no further batch begins, by the monotonic clock.
+        order: How much is to be expected of a case: the most first. As the data has them if left out.
 
     Raises:
         InputError: An argument cannot be used; the message says which and why.
@@ -105,21 +111,16 @@ def run_several(
             progress(_cases(stores))
 
     with locked(out):
+        looks = gate_named(gate) if isinstance(gate, str) else gate
         results, costs = carry_out_pairs(
-            method,
+            Work(method, retention, batch_size, tell, simulator, looks, shard, until, order),
             pairs,
             data,
             executor or SerialExecutor(),
             seed=seed,
             images=out / "images",
-            retention=retention,
-            batch_size=batch_size,
-            simulator=simulator,
-            progress=tell,
             resume=resume,
-            gate=gate_named(gate) if isinstance(gate, str) else gate,
             content="" if (out / MANIFEST).is_file() else content_of_dataset(data),
-            shard=shard,
         )
     return SeveralResults(frozen(results), frozen(costs), out / "images")
 

@@ -66,6 +66,10 @@ class Shard:
         """Return whether what has this key is in this share."""
         return number_of(key, self.of) == self.number
 
+    def has(self, batch: Sequence[Case]) -> bool:
+        """Return whether a batch is in this share."""
+        return self.takes(*batch_key(batch))
+
     def __str__(self) -> str:
         return f"{self.number}/{self.of}"
 
@@ -172,9 +176,9 @@ class Shards:
         Raises:
             InputError: Its shard has other rows.
         """
+        done = Done()
         number = number_of(batch_key(unit.cases), len(self._runs))
         run = self._runs[number]
-        done = Done()
         for system in unit.systems:
             for place, case in enumerate(unit.cases):
                 if (pair := (case.requirement_id, system)) not in job.tested:

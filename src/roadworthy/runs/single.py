@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TypeAlias
 
 from roadworthy._frozen import frozen
-from roadworthy.cases import Dataset, Method, Outcome, Requirement, ResumableMethod, Scalar, Status
+from roadworthy.cases import (
+    Dataset,
+    Method,
+    Outcome,
+    OutcomeStatus,
+    Requirement,
+    ResumableMethod,
+    Scalar,
+    Status,
+)
 from roadworthy.cases.methods import conclude
 from roadworthy.datasets import BaseDataset, ChosenFrames
 from roadworthy.errors import InputError, check_number
@@ -22,7 +32,6 @@ from roadworthy.runs.executors.serial import SerialExecutor
 from roadworthy.runs.executors.work import Cost, Executor, ImageRetention, Pair, Retention
 from roadworthy.runs.gate import STREET, Gate, gate_named
 from roadworthy.runs.loop import Work
-from roadworthy.runs.shards import Shard
 from roadworthy.runs.store import RunStore, locked, read_verdicts
 from roadworthy.runs.store.digests import content_of_dataset, content_of_model
 from roadworthy.runs.store.run_store import CONTENT, SYSTEM_CONTENT
@@ -32,11 +41,19 @@ Progress: TypeAlias = Callable[[Mapping[Status, int]], None]
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """What a run found, and where it is stored (None when it was not)."""
+    """What a run found, and where it is stored (None when it was not).
+
+    Attributes:
+        outcome: The outcome of the cases that were tried.
+        counts: How many cases have which status.
+        folder: Where they are.
+        is_open: Whether its time was over before it was decided: a longer run may come to another outcome.
+    """
 
     outcome: Outcome
     counts: Mapping[Status, int]
     folder: Path | None
+    is_open: bool = False
 
 
 def run(
@@ -94,42 +111,34 @@ def run(
             (store,) = stores.values()
             progress(frozen(store.counts))
 
-    with _folder(out) as folder, locked(folder):
+    place = TemporaryDirectory(prefix="roadworthy-") if out is None else nullcontext(out)
+    with place as name, locked(folder := Path(name)):
+        looks = gate_named(gate) if isinstance(gate, str) else gate
+        kept = Retention("none") if out is None else retention
         results, _ = carry_out_pairs(
-            method,
+            Work(method, kept, batch_size, tell, simulator, looks),
             [(requirement, system, folder)],
             data,
             executor or SerialExecutor(),
             seed=seed,
             images=folder / "images",
-            retention=Retention("none") if out is None else retention,
-            batch_size=batch_size,
-            simulator=simulator,
-            progress=tell,
             resume=resume,
             content="" if out is None else content_of_dataset(data),
-            gate=gate_named(gate) if isinstance(gate, str) else gate,
         )
     (result,) = results.values()
     return replace(result, folder=None) if out is None else result
 
 
 def carry_out_pairs(
-    method: Method,
+    work: Work,
     pairs: Sequence[tuple[Requirement, SystemUnderTest, Path]],
     data: Dataset,
     executor: Executor,
     *,
     seed: int,
     images: Path,
-    retention: Retention,
-    batch_size: int,
-    simulator: Simulator | None,
-    progress: Callable[[Mapping[Pair, RunStore]], None],
     resume: bool,
-    content: str = "",
-    gate: Gate | None = None,
-    shard: Shard | None = None,
+    content: str,
 ) -> tuple[dict[Pair, RunResult], Mapping[str, Cost]]:
     """Test requirements on systems, each pair stored in a folder of its own; the caller has locked them.
 
@@ -143,46 +152,43 @@ def carry_out_pairs(
         if len(pairs) == 1:
             ((requirement, system, folder),) = pairs
             run_of = {**about, "system": system.name}
-            checkpoints = Checkpoints(method, requirement, folder, run_of, resume=resume)
-        stores: dict[Pair, RunStore] = {}
-        opened = partial(RunStore, images=images, resume=resume, search=isinstance(method, ResumableMethod))
+            checkpoints = Checkpoints(work.method, requirement, folder, run_of, resume=resume)
+        search = isinstance(work.method, ResumableMethod)
+        opened = partial(RunStore, images=images, resume=resume, search=search)
         for requirement, system, folder in pairs:
             contents = {CONTENT: content, SYSTEM_CONTENT: content and content_of_model(system)}
             said: dict[str, Scalar] = {**about, **{key: one for key, one in contents.items() if one}}
             store = opened(folder, requirement, system=system.name, about=said)
-            stores[requirement.id, system.name] = stack.enter_context(store)
-        requirements = {requirement.id: requirement for requirement, _, _ in pairs}
-        systems = {system.name: system for _, system, _ in pairs}
-        told = partial(progress, stores)
-        work = Work(method, requirements, systems, stores, retention, batch_size, told, simulator, gate)
-        work.shard = shard
+            work.stores[requirement.id, system.name] = stack.enter_context(store)
+            work.requirements[requirement.id], work.systems[system.name] = requirement, system
         if checkpoints is not None:
-            (store,) = stores.values()
             work.repeats = checkpoints.begin(store)
-            work.settled = partial(checkpoints.leave, store)
+            # In a short time a search must leave something to go on from.
+            work.settled = partial(checkpoints.leave, store, *([1] if work.until < inf else []))
         # Data of one's own need not travel to other processes, as what estimates and cuts out would have it.
         frames = with_estimates(data) if isinstance(data, BaseDataset | ChosenFrames) else data
         work.carry_out(frames, executor, seed=seed)
-        if checkpoints is not None:
+        if checkpoints is not None and not work.is_cut:
             checkpoints.leave(store, 1)
-    results = {pair: concluded(method, requirements[pair[0]], store) for pair, store in stores.items()}
-    return results, {id: Cost.of(id, work.spent) for id in requirements}
+    results = {
+        pair: concluded(work.method, work.requirements[pair[0]], store, is_open=work.is_open(pair))
+        for pair, store in work.stores.items()
+    }
+    return results, {id: Cost.of(id, work.spent) for id in work.requirements}
 
 
-@contextmanager
-def _folder(out: Path | None) -> Iterator[Path]:
-    if out is not None:
-        yield Path(out)
-        return
-    with tempfile.TemporaryDirectory(prefix="roadworthy-") as folder:
-        yield Path(folder)
+def concluded(
+    method: Method, requirement: Requirement, store: RunStore, *, is_open: bool = False
+) -> RunResult:
+    """Conclude from the rows of a store, and write the outcome beside them unless further rows may change it.
 
-
-def concluded(method: Method, requirement: Requirement, store: RunStore) -> RunResult:
-    """Conclude from the rows of a store that is complete, and write the outcome beside them."""
+    Where no case may fail, one that did decides.
+    """
     outcome = conclude(method, requirement, read_verdicts(store.folder))
-    store.conclude(outcome)
-    return RunResult(outcome, frozen(store.counts), store.folder)
+    is_open = is_open and (outcome.measures.get("max_rate") != 0 or outcome.status != OutcomeStatus.VIOLATED)
+    if not is_open:
+        store.conclude(outcome)
+    return RunResult(outcome, frozen(store.counts), store.folder, is_open)
 
 
 def check_arguments(

@@ -41,9 +41,8 @@ def _steering(changed: Callable[[float, float, float], float]) -> Probe:
             steering = changed(frame.signals.steering, next(frames) / _FPS, size)
             return dataclasses.replace(frame.signals, steering=steering)
 
-        simulator = ScenarioDriver()
         result = run(
-            DrivingMethod(), asked, NO_FRAMES, answering(answer), simulator=simulator, seed=bench.seed
+            DrivingMethod(), asked, NO_FRAMES, answering(answer), simulator=ScenarioDriver(), seed=bench.seed
         )
         violated, passed = result.counts[Status.VIOLATED], result.counts[Status.PASSED]
         found = violated + result.counts[Status.ERROR] > 0

@@ -49,9 +49,8 @@ def _checked(seed: int, quick: bool, breaks_at: float) -> Outcome:
         # A changed frame is named after its original.
         return _answer(visual_change(originals[frame.id.partition("~")[0]], frame.image) <= breaks_at)
 
-    versions = 2 if quick else 6
     asked = Preservation(
-        "correctness", transformation_named("contrast"), _LIMIT, Accuracy(), versions=versions
+        "correctness", transformation_named("contrast"), _LIMIT, Accuracy(), versions=2 if quick else 6
     )
     return run(ReliabilityMethod(), asked.requirement("R"), data, answering(answer), seed=seed).outcome
 

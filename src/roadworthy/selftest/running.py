@@ -15,21 +15,11 @@ from roadworthy._version import __version__
 from roadworthy.errors import InputError, MissingExtraError, suggest
 from roadworthy.result_tables import ResultTable, markdown_text
 from roadworthy.runs.store.manifest import host, libraries
-from roadworthy.selftest.faults import (
-    MALFUNCTIONS,
-    METHODS,
-    SOUND,
-    FaultBench,
-    FaultResult,
-    FaultStanding,
-    SeededFault,
-    Sighting,
-    false_alarm_of,
-)
+from roadworthy.selftest import faults
 
 _HOME = {"evidence": "runs"}  # modules of methods that have none of their own
 
-Progress = Callable[[Sequence[SeededFault]], Iterable[SeededFault]]
+Progress = Callable[[Sequence[faults.SeededFault]], Iterable[faults.SeededFault]]
 
 
 @dataclass(frozen=True)
@@ -43,7 +33,7 @@ class Report:
         seconds: How long it took.
     """
 
-    results: tuple[FaultResult, ...]
+    results: tuple[faults.FaultResult, ...]
     seed: int
     quick: bool
     seconds: float
@@ -56,14 +46,14 @@ class Report:
     @property
     def complete(self) -> bool:
         """Whether every fault of the whole self-test was tried."""
-        return not self.quick and not self.of(FaultStanding.NOT_RUN)
+        return not self.quick and not self.of(faults.FaultStanding.NOT_RUN)
 
-    def of(self, standing: FaultStanding) -> tuple[FaultResult, ...]:
+    def of(self, standing: faults.FaultStanding) -> tuple[faults.FaultResult, ...]:
         """Return the results that stand like this."""
         return tuple(one for one in self.results if one.standing is standing)
 
 
-def faults_of(only: Sequence[str] = (), *, quick: bool = False) -> tuple[SeededFault, ...]:
+def faults_of(only: Sequence[str] = (), *, quick: bool = False) -> tuple[faults.SeededFault, ...]:
     """Return the faults that are seeded.
 
     Args:
@@ -78,10 +68,10 @@ def faults_of(only: Sequence[str] = (), *, quick: bool = False) -> tuple[SeededF
         {'rules'}
     """
     for name in only:
-        if name not in METHODS:
-            raise InputError(f"there is no method {name!r} to test: {suggest(name, METHODS)}")
-    found: list[SeededFault] = []
-    for name in METHODS:
+        if name not in faults.METHODS:
+            raise InputError(f"there is no method {name!r} to test: {suggest(name, faults.METHODS)}")
+    found: list[faults.SeededFault] = []
+    for name in faults.METHODS:
         if not only or name in only:
             # Each loads what it tests: one method alone starts sooner.
             module = import_module(f"roadworthy.selftest.{_HOME.get(name, name)}")
@@ -105,7 +95,7 @@ def selftest(
 
     Example:
         >>> report = selftest(["evidence"], quick=True)
-        >>> report.passed, report.of(FaultStanding.KNOWN)[0].fault.id
+        >>> report.passed, report.of(faults.FaultStanding.KNOWN)[0].fault.id
         (True, 'evidence/forged run')
     """
     started = time.monotonic()
@@ -113,13 +103,13 @@ def selftest(
     return Report(results, seed, quick, time.monotonic() - started)
 
 
-def _tried(fault: SeededFault, seed: int, quick: bool) -> FaultResult:
+def _tried(fault: faults.SeededFault, seed: int, quick: bool) -> faults.FaultResult:
     started = time.monotonic()
-    seen: dict[float, Sighting] = {}
+    seen: dict[float, faults.Sighting] = {}
     sound = None
     trouble, crashed = "", False
     try:
-        sound = _asked(fault, SOUND, seed, quick)
+        sound = _asked(fault, faults.SOUND, seed, quick)
         smallest = fault.sizes[-1] if fault.expected is None else fault.expected
         for size in [smallest] if quick else fault.sizes:
             seen[size] = _asked(fault, size, seed, quick)
@@ -128,16 +118,16 @@ def _tried(fault: SeededFault, seed: int, quick: bool) -> FaultResult:
     except Exception as error:
         # Whatever it is, the tool did something that nobody expects of it, and that must not stop the rest.
         crashed, trouble = True, f"{type(error).__name__}: {error}"
-    return FaultResult(fault, sound, seen, time.monotonic() - started, trouble, crashed)
+    return faults.FaultResult(fault, sound, seen, time.monotonic() - started, trouble, crashed)
 
 
-def _asked(fault: SeededFault, size: float, seed: int, quick: bool) -> Sighting:
+def _asked(fault: faults.SeededFault, size: float, seed: int, quick: bool) -> faults.Sighting:
     if fault.extra == "torch":
         from roadworthy.models.torch_module import imported_torch
 
         imported_torch(f"seed the fault {fault.id!r}")
     with TemporaryDirectory(prefix="roadworthy-selftest-") as folder:
-        return fault.probe(size, FaultBench(Path(folder), seed, quick))
+        return fault.probe(size, faults.FaultBench(Path(folder), seed, quick))
 
 
 def sentence(report: Report) -> str:
@@ -150,20 +140,22 @@ def sentence(report: Report) -> str:
     """
     results = report.results
     must = [
-        one for one in results if one.fault.expected is not None and one.standing is not FaultStanding.NOT_RUN
+        one
+        for one in results
+        if one.fault.expected is not None and one.standing is not faults.FaultStanding.NOT_RUN
     ]
-    found = [one for one in must if one.standing is FaultStanding.FOUND]
+    found = [one for one in must if one.standing is faults.FaultStanding.FOUND]
     sound = [one for one in results if one.sound is not None]
     alarms = [one for one in sound if one.sound is not None and one.sound.found]
-    known = report.of(FaultStanding.KNOWN)
+    known = report.of(faults.FaultStanding.KNOWN)
     text = (
         f"The self-test {'passed' if report.passed else 'failed'}: {len(found)} of {len(must)} kinds of "
         f"faults that must be found are found, {len(alarms)} false alarms on {len(sound)} sound counterparts"
         f"; {len(known)} {'kind is' if len(known) == 1 else 'kinds are'} known not to be found"
     )
-    if crashed := report.of(FaultStanding.CRASHED):
+    if crashed := report.of(faults.FaultStanding.CRASHED):
         text += f"; {len(crashed)} could not be tried because of an error of the tool"
-    if missing := report.of(FaultStanding.NOT_RUN):
+    if missing := report.of(faults.FaultStanding.NOT_RUN):
         text += f"; {len(missing)} were not tried because something is not installed"
     return f"{text}."
 
@@ -191,8 +183,8 @@ def _span(sizes: Sequence[str]) -> str:
 def malfunction_table(report: Report) -> ResultTable:
     """Return a row for each way in which the tool could be wrong, with what was seeded against it."""
     rows = []
-    for one in MALFUNCTIONS.values():
-        if one.id == false_alarm_of(one.method):
+    for one in faults.MALFUNCTIONS.values():
+        if one.id == faults.false_alarm_of(one.method):
             tried = [result.sound for result in report.results if result.fault.method == one.method]
             quiet = [seen for seen in tried if seen is not None and not seen.found]
             shown = f"{len(quiet)} of {len(tried)} sound counterparts are quiet" if tried else ""
@@ -219,12 +211,12 @@ def as_document(report: Report) -> dict[str, Any]:
         "passed": report.passed,
         "complete": report.complete,
         "summary": sentence(report),
-        "malfunctions": [asdict(one) for one in MALFUNCTIONS.values()],
+        "malfunctions": [asdict(one) for one in faults.MALFUNCTIONS.values()],
         "faults": [_document(one) for one in report.results],
     }
 
 
-def _document(result: FaultResult) -> dict[str, Any]:
+def _document(result: faults.FaultResult) -> dict[str, Any]:
     fault = result.fault
     return {
         "id": fault.id,
@@ -275,7 +267,7 @@ def as_markdown(report: Report) -> str:
         f"- **{one.fault.id}**: {one.fault.limitation}" for one in report.results if one.fault.limitation
     ]
     lines += ["", "## Every trial", ""]
-    for method in METHODS:
+    for method in faults.METHODS:
         for one in (result for result in report.results if result.fault.method == method):
             lines += [f"### {one.fault.id}", ""]
             lines += [f"Seeded: {one.fault.text}.  ", f"Sound: {one.fault.sound}.", ""]
@@ -283,7 +275,7 @@ def as_markdown(report: Report) -> str:
     return "\n".join(lines)
 
 
-def _answers(result: FaultResult) -> list[str]:
+def _answers(result: faults.FaultResult) -> list[str]:
     if result.trouble:
         return [f"{result.standing.value}: {markdown_text(result.trouble)}"]
     said = [] if result.sound is None else [("sound", result.sound)]

@@ -7,11 +7,14 @@ from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryFile, gettempdir
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from roadworthy._files import writing
 from roadworthy.errors import InputError, check_number
 
 FEWEST_CLUSTERS = 5
@@ -19,6 +22,8 @@ FEWEST_CLUSTERS = 5
 
 _STEP, _POINTS = 0.1, 16  # of an integral: how far its points are apart at first, how many are taken at once
 _DIGITS = 1e-10  # up to which it is halved
+_IN_MEMORY = 2**20  # runs of cases of one cluster
+_BORDERS = np.arange(-127, 128) * 2**56  # of the shares of clusters that are counted one after the other
 Counts = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.float64]
 
@@ -77,7 +82,10 @@ def clopper_pearson_interval(failures: int, trials: int, confidence: float = 0.9
 
 
 class ClusterTally:
-    """Counts cases and failures by cluster as they come, sixteen bytes for each run of cases of one cluster.
+    """Counts cases and failures by cluster as they come.
+
+    Of more than a million runs of cases of one cluster, each million goes to a temporary file, 24 bytes a run
+    and sorted by cluster, so that a share of the clusters is counted at a time.
 
     Example:
         >>> tally = ClusterTally()
@@ -91,10 +99,13 @@ class ClusterTally:
     def __init__(self) -> None:
         self._last: str | None = None
         self._keys, self._sizes, self._failures = self._columns = array("q"), array("i"), array("i")
+        self._filed: list[Counts] = []
 
     def add(self, cluster: str, *, failed: bool) -> None:
         """Take in a case."""
         if cluster != self._last:
+            if len(self._keys) >= _IN_MEMORY:
+                self._put_away()
             self._last = cluster
             self._keys.append(hash(cluster))
             self._sizes.append(0)
@@ -105,8 +116,11 @@ class ClusterTally:
     def merge(self, other: ClusterTally) -> None:
         """Take in what another one counted."""
         self._last = None
+        self._filed += other._filed
         for mine, others in zip(self._columns, other._columns, strict=True):
             mine.extend(others)
+        if len(self._keys) >= _IN_MEMORY:
+            self._put_away()
 
     def rate(self) -> ClusteredRate:
         """Return what they come to.
@@ -114,11 +128,34 @@ class ClusterTally:
         Raises:
             InputError: No case was added.
         """
-        _, place = np.unique(np.frombuffer(self._keys, np.int64), return_inverse=True)
-        sizes, failures = (
-            np.bincount(place, np.frombuffer(counted, np.int32)) for counted in (self._sizes, self._failures)
-        )
-        return ClusteredRate.of(sizes, failures)
+        if not self._filed:
+            return _rate_of(self._in_memory())
+        tables = (*self._filed, self._in_memory())
+        shares = zip(*(np.split(one, np.searchsorted(one[:, 0], _BORDERS)) for one in tables), strict=True)
+        found = [_rate_of(runs) for share in shares if len(runs := np.concatenate(share))]
+        kinds = ((one.sizes, one.failing, one.counts) for one in found)
+        return ClusteredRate.of(*np.concatenate([*kinds], axis=1))
+
+    def _in_memory(self) -> Counts:
+        """Return the runs that are in memory, by the keys of their clusters."""
+        runs = np.stack([np.frombuffer(one, one.typecode).astype(np.int64) for one in self._columns], axis=1)
+        return runs[runs[:, 0].argsort()]
+
+    def _put_away(self) -> None:
+        """Move what is in memory to a file."""
+        runs = self._in_memory()
+        # Written before it is mapped: a disk that is full complains of that, and kills whoever fills a map.
+        with writing(Path(gettempdir())), TemporaryFile() as file:
+            file.write(runs.tobytes())
+            file.flush()
+            self._filed.append(np.memmap(file, np.int64, "r", shape=runs.shape))
+        for one in self._columns:
+            del one[:]
+
+
+def _rate_of(runs: Counts) -> ClusteredRate:
+    _, place = np.unique(runs[:, 0], return_inverse=True)
+    return ClusteredRate.of(np.bincount(place, runs[:, 1]), np.bincount(place, runs[:, 2]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,8 +184,10 @@ class ClusteredRate:
     counts: Counts
 
     @classmethod
-    def of(cls, sizes: npt.ArrayLike, failing: npt.ArrayLike) -> ClusteredRate:
-        """Return the rate of clusters with so many cases and failures each.
+    def of(
+        cls, sizes: npt.ArrayLike, failing: npt.ArrayLike, counts: npt.ArrayLike | None = None
+    ) -> ClusteredRate:
+        """Return the rate of clusters with so many cases and failures each, one or as many as counts say.
 
         Raises:
             InputError: There are none, or more failures than cases.
@@ -163,8 +202,8 @@ class ClusteredRate:
             raise InputError(
                 "a rate needs clusters of at least one case, each with no more failures than cases"
             )
-        kinds, counts = np.unique(pairs, axis=0, return_counts=True)
-        return cls(kinds[:, 0], kinds[:, 1], counts)
+        kinds, place = np.unique(pairs, axis=0, return_inverse=True)
+        return cls(kinds[:, 0], kinds[:, 1], np.bincount(place.ravel(), counts).astype(np.int64))
 
     @cached_property
     def clusters(self) -> int:

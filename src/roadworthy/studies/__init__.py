@@ -20,16 +20,7 @@ from roadworthy.studies.glances import GlanceStudy, read_human_answers
 from roadworthy.studies.pairs import STUDIES, PairStudy
 from roadworthy.studies.study import PLAN, Study
 
-__all__ = [
-    "ClipStudy",
-    "GlanceStudy",
-    "ITSELF",
-    "PairStudy",
-    "Study",
-    "open_study",
-    "read_human_answers",
-    "studies_in",
-]
+__all__ = ["ClipStudy", "ITSELF", "PairStudy", "Study", "open_study", "read_human_answers", "studies_in"]
 
 ITSELF = "itself"
 """The id of a study that is a folder of its own, rather than one drawn from a run."""

@@ -14,7 +14,7 @@ from roadworthy._files import write_json, write_text
 from roadworthy._tables import csv_text
 from roadworthy.driving.requirements import AUTONOMOUS
 from roadworthy.driving.sectors import SectorTable
-from roadworthy.errors import InputError, suggest
+from roadworthy.errors import InputError, check_known
 from roadworthy.result_tables import ResultTable, markdown_text
 from roadworthy.studies.clips import COLUMNS, LABELS, RATED_METRICS, Clip, ClipPlan, Kind
 from roadworthy.studies.statistics import LEAST_DRIVES, MetricSummary, fleiss_kappa, summarise
@@ -54,11 +54,8 @@ def read_clip_ratings(plan: ClipPlan, files: Sequence[Path]) -> ClipRatings:
 
     def take(row: dict[str, str], _: str) -> None:
         questionnaire, rater, clip, text = (row[name] for name in COLUMNS)
-        if questionnaire not in known:
-            raise InputError(f"there is no questionnaire {questionnaire!r}: {suggest(questionnaire, known)}")
-        if clip not in known[questionnaire].clips:
-            near = suggest(clip, known[questionnaire].clips)
-            raise InputError(f"{questionnaire} has no clip {clip!r}: {near}")
+        check_known("there is no questionnaire", questionnaire, known)
+        check_known(f"{questionnaire} has no clip", clip, known[questionnaire].clips)
         if not rater:
             raise InputError("expected the name of the rater, got none")
         score = read_score(text)

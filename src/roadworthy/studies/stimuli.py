@@ -17,8 +17,7 @@ from roadworthy.frames import Frame
 from roadworthy.models.scorers import true_class
 from roadworthy.ontology import normalized
 from roadworthy.reliability.human.answers import ORIGINAL
-from roadworthy.reliability.sampling import SampledFrame
-from roadworthy.reliability.transformations import Transformation
+from roadworthy.reliability.transformations import SampledFrame, Transformation
 from roadworthy.seeding import rng_for
 
 PLAIN = 0.1

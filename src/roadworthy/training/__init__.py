@@ -12,10 +12,8 @@ from __future__ import annotations
 
 from roadworthy.frames.frame import with_history
 from roadworthy.models.zoo.saved import ExportFormat, export
-from roadworthy.training.card import write_description
-from roadworthy.training.evaluation import drive_lap, evaluate, measures_table, value_text
-from roadworthy.training.loop import CHECKPOINT
-from roadworthy.training.settings import EpochResult, Settings, Watcher
+from roadworthy.training.evaluation import drive_lap, evaluate, measures_table, write_description
+from roadworthy.training.loop import CHECKPOINT, EpochResult, Settings, Watcher
 from roadworthy.training.train import OTHER_SEED, Trained, TrainingSources, train
 
 __all__ = [
@@ -32,7 +30,6 @@ __all__ = [
     "export",
     "measures_table",
     "train",
-    "value_text",
     "with_history",
     "write_description",
 ]

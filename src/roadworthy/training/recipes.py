@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias, get_args
 
 from roadworthy.cases import Dataset
 from roadworthy.datasets import UdacityCh2Dataset, WorldCropsDataset, WorldDataset
-from roadworthy.errors import InputError, suggest
+from roadworthy.errors import InputError, check_known
 from roadworthy.models.zoo import Variant, architecture
 from roadworthy.training import Settings
 from roadworthy.world import HELD_OUT_TRACK_NAMES, TRACK_NAMES
@@ -157,8 +157,7 @@ def recipe_named(name: str) -> Recipe:
     Raises:
         InputError: There is no such recipe.
     """
-    if name not in RECIPES:
-        raise InputError(f"there is no recipe {name!r}: {suggest(name, RECIPES)}")
+    check_known("there is no recipe", name, RECIPES)
     return RECIPES[name]
 
 

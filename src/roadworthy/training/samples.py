@@ -22,7 +22,7 @@ from roadworthy.frames.frame import with_history
 from roadworthy.models.images import ImageInput
 from roadworthy.models.torch_module import imported_torch
 from roadworthy.training.evaluation import nothing_to_use
-from roadworthy.training.settings import Settings
+from roadworthy.training.loop import Settings
 from roadworthy.training.tasks import TrainingTask
 
 if TYPE_CHECKING:

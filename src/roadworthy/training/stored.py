@@ -63,8 +63,10 @@ def restored(arrays: Mapping[str, NDArray[Any]]) -> Samples:
         KeyError: An array is missing.
         ValueError: An image is broken, or the arrays do not fit together.
     """
-    content, ends = arrays["bytes"], np.cumsum(arrays["sizes"])
-    images = []
+    content, sizes = arrays["bytes"], arrays["sizes"]
+    if content.ndim != 1 or sizes.dtype.kind not in "iu":
+        raise ValueError(f"the images of {arrays['name']} are not bytes with their sizes")
+    images, ends = [], np.cumsum(sizes)
     for start, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True):
         try:
             pixels = np.asarray(decode_pixels(content[start:end].tobytes()), np.uint8)

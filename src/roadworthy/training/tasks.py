@@ -273,8 +273,7 @@ class DrivingTask(TrainingTask):
 
     def mirrored(self, targets: torch.Tensor) -> torch.Tensor:
         """Return the targets with steering to the other side."""
-        signs = targets.new_tensor([-1.0 if name == "steering" else 1.0 for name in self.signals])
-        return targets * signs
+        return targets * targets.new_tensor([-1.0 if name == "steering" else 1.0 for name in self.signals])
 
     def loss(self, module: torch.nn.Module, answers: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
         """Return the mean squared error, in units of each signal's spread."""

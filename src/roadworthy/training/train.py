@@ -30,10 +30,9 @@ from roadworthy.models.zoo.catalogue import size_text
 from roadworthy.models.zoo.saved import export
 from roadworthy.seeding import rng_for
 from roadworthy.training import loop
-from roadworthy.training.card import Card, DataNote, versions_in_use, write_description
-from roadworthy.training.loop import CHECKPOINT, Learner, TrainingCheckpoint
+from roadworthy.training.evaluation import Card, DataNote, versions_in_use, write_description
+from roadworthy.training.loop import EpochResult, Fitted, Settings, Watcher
 from roadworthy.training.samples import SampleFeed, Samples, read_samples
-from roadworthy.training.settings import EpochResult, Fitted, Settings, Watcher
 from roadworthy.training.tasks import TrainingTask, task_for
 
 if TYPE_CHECKING:
@@ -251,7 +250,7 @@ def train_on(
         validation,
         variant.spec.input,
         settings,
-        checkpoint=None if folder is None else folder / CHECKPOINT,
+        checkpoint=None if folder is None else folder / loop.CHECKPOINT,
         resume=resume,
         identity=_identity(variant, training, validation, settings, digest),
         watcher=watcher,
@@ -277,7 +276,7 @@ def _check(settings: Settings, folder: Path | None, *, resume: bool) -> None:
     loop.chosen_device(settings.device)
     if folder is not None:
         if resume:
-            loop.existing_checkpoint(folder / CHECKPOINT)
+            loop.existing_checkpoint(folder / loop.CHECKPOINT)
         make_writable(folder)
 
 
@@ -351,7 +350,7 @@ def fit(
     return Fitted(tuple(learner.curve), learner.best_epoch, stopped, loop.device_name(device), seconds)
 
 
-class _NetworkLearner(Learner):
+class _NetworkLearner(loop.Learner):
     """A network that learns from samples; a round is an epoch."""
 
     def __init__(
@@ -459,15 +458,14 @@ class _NetworkLearner(Learner):
                 total += float(self.task.loss(self.module, answers, targets)) * len(chosen)
                 given.append(answers.cpu().numpy())
                 known.append(targets.cpu().numpy())
-        measures = self.task.measures(np.concatenate(given), np.concatenate(known))
-        return total / len(self.validation), measures
+        return total / len(self.validation), self.task.measures(np.concatenate(given), np.concatenate(known))
 
     def _autocast(self) -> Any:
         return self.torch.autocast(self.device.type, self.half, enabled=self.half is not None)
 
-    def state(self, step: int, seconds: float, identity: dict[str, Any]) -> TrainingCheckpoint:
+    def state(self, step: int, seconds: float, identity: dict[str, Any]) -> loop.TrainingCheckpoint:
         del seconds
-        return TrainingCheckpoint(
+        return loop.TrainingCheckpoint(
             identity,
             step // self.every,
             self.module.state_dict(),
@@ -478,7 +476,7 @@ class _NetworkLearner(Learner):
             [dataclasses.asdict(result) for result in self.curve],
         )
 
-    def restore(self, checkpoint: TrainingCheckpoint) -> int:
+    def restore(self, checkpoint: loop.TrainingCheckpoint) -> int:
         self.module.load_state_dict(checkpoint.module)
         self.optimizer.load_state_dict(checkpoint.optimizer)
         self.scaler.load_state_dict(checkpoint.scaler)

@@ -95,9 +95,9 @@ def compose(steps: Iterable[Transform]) -> Transform:
 
 
 _STEP = re.compile(
-    r"\s*(?P<name>[\w:.-]+)\s*(?:\((?P<inside>(?:[^()\"]|\"(?:[^\"\\]|\\.)*\")*)\))?\s*(?P<plus>\+|$)"
+    r"\s*(?P<name>[\w:.-]+)\s*+(?:\((?P<inside>(?:[^()\"]|\"(?:[^\"\\]|\\.)*\")*)\)\s*+)?(?P<plus>\+|$)"
 )
-_SETTING = re.compile(r"\s*(?P<key>\w+)\s*=\s*(?P<value>\"(?:[^\"\\]|\\.)*\"|[^,\"]*?)\s*(?:,|$)")
+_SETTING = re.compile(r"\s*(?P<key>\w+)\s*=\s*+(?P<value>\"(?:[^\"\\]|\\.)*\"|[^,\"]*+)\s*(?:,|$)")
 
 
 def kind_of(name: str) -> type[Transform]:
@@ -186,7 +186,7 @@ def _settings(inside: str, text: str) -> dict[str, object]:
         if match is None:
             rest = inside[position:]
             raise InputError(f"cannot read {rest!r} in the transform {text!r}: expected name=value")
-        value = match["value"]
+        value = match["value"].rstrip()
         try:
             found[match["key"]] = json.loads(value) if value.startswith('"') else value
         except ValueError as error:

@@ -189,7 +189,7 @@ def _plane(frame: Frame) -> tuple[float, float] | None:
     rows = row * every[0].step + 0.5
     inverse = 1.0 / depth[row, column].astype(np.float64)
     weights = np.ones(len(rows))
-    slope = offset = 0.0
+    slope = offset = mean_inverse = 0.0
     for _ in range(4):
         total = weights.sum()
         mean_row, mean_inverse = weights @ rows / total, weights @ inverse / total
@@ -198,7 +198,8 @@ def _plane(frame: Frame) -> tuple[float, float] | None:
         offset = mean_inverse - slope * mean_row
         error = np.abs(inverse - slope * rows - offset)
         weights = 1 / (1 + (error / (3 * np.median(error) + 1e-9)) ** 2)
-    return (-offset / slope, slope) if slope > 0 else None
+    # What is equally far in all rows is no road, whichever way its depth is rounded.
+    return (-offset / slope, slope) if slope * frame.height > 1e-6 * mean_inverse else None
 
 
 def _things(frame: Frame) -> list[tuple[float, float, float]]:

@@ -20,7 +20,7 @@ from roadworthy.errors import EngineError, InputError, NotApplicable, Roadworthy
 from roadworthy.frames import Frame
 from roadworthy.images import Image
 from roadworthy.registry import transforms
-from roadworthy.transforms.wording import without_places
+from roadworthy.transforms.wording import DO_IT_ANYWAY, REALISM, without_places
 from roadworthy.visual_change import ReferenceImage, Tolerance, known_tolerance
 
 _KEY = "parameter"
@@ -186,12 +186,10 @@ def _field(parameter: Parameter) -> Any:
 
 
 def declared_parameters(kind: type) -> tuple[Parameter, ...]:
-    """Return the parameters that the fields of a dataclass declare, in their order."""
-    return tuple(
-        dataclasses.replace(field.metadata[_KEY], name=field.name)
-        for field in dataclasses.fields(kind)
-        if _KEY in field.metadata
-    )
+    """Return the parameters that the fields of a dataclass declare, in their order; realism is the last."""
+    declared = [field for field in dataclasses.fields(kind) if _KEY in field.metadata]
+    declared.sort(key=lambda field: field.name == "realism")
+    return tuple(dataclasses.replace(field.metadata[_KEY], name=field.name) for field in declared)
 
 
 Presets = Mapping[str, Mapping[str, float | str]]
@@ -464,6 +462,28 @@ class ImageTransform(Transform):
         if image.ndim != 3 or self.is_identity:
             return super().on_image(image, rng)
         return self.change_image(image, np.random.default_rng(rng))
+
+
+@dataclass(frozen=True, kw_only=True)
+class BelievableTransform(Transform):
+    """A change that real frames get only where people believe the picture, unless any picture will do."""
+
+    realism: str = choice(
+        "believable", "On real frames, whether only what looks real is made, or whatever can be.", REALISM
+    )
+
+    def doubts(self, frame: Frame) -> bool:
+        """Return whether a frame is changed only where people believe the picture."""
+        return self.realism == "believable" and not frame.drawn
+
+    def doubt(self, frame: Frame, reason: str) -> None:
+        """Refuse a frame for a reason for which nobody would believe the picture; an empty one is none.
+
+        Raises:
+            NotApplicable: There is a reason; it says how the picture is made nevertheless.
+        """
+        if reason and self.doubts(frame):
+            raise NotApplicable(f"{reason}; {DO_IT_ANYWAY}")
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)

@@ -17,7 +17,7 @@ import yaml
 from roadworthy._frozen import FrozenDict
 from roadworthy.errors import OntologyError
 from roadworthy.frames import Frame
-from roadworthy.ontology import Element, Ontology, normalized, ontology
+from roadworthy.ontology import MOST_WORDS, Element, Ontology, normalized, ontology
 
 _ARTICLES = ("a", "an", "the", "all", "every", "any")
 
@@ -111,7 +111,7 @@ def _described(words: str, _in_use: Ontology) -> ElementDescription:
     if plain in ontology():
         element, known = ontology().resolve_with_properties(plain)
         return ElementDescription(element.name, FrozenDict(known), plain)
-    for start in range(1, len(tokens)):
+    for start in range(1, len(tokens) if len(tokens) <= MOST_WORDS else 0):
         tail = " ".join(tokens[start:])
         if tail in ontology():
             element, known = ontology().resolve_with_properties(tail)
@@ -198,18 +198,7 @@ MOMENT, TRAVELLED = "moment", "travelled"
 """The keys in the metadata of a frame of a clip for its time in seconds, and the metres since some point."""
 REALISM = ("believable", "any")
 """What is made on real frames: only what people believe, or all that can be made."""
-REALISM_TEXT = "On real frames, whether only what looks real is made, or whatever can be."
 
 
-def chosen_by(option: str, value: str) -> str:
-    """Return how an option of what makes images is chosen, in the spelling of each place that takes it.
-
-    Example:
-        >>> chosen_by("realism", "any")
-        '--realism any, realism: any in a suite, or realism=any of a transform'
-    """
-    return f"--{option} {value}, {option}: {value} in a suite, or {option}={value} of a transform"
-
-
-DO_IT_ANYWAY = f"made nevertheless with {chosen_by('realism', 'any')}"
-"""How to get what looks drawn on real frames, and is left out for it."""
+DO_IT_ANYWAY = "made nevertheless with --realism any, realism: any in a suite, or realism=any of a transform"
+"""How to get what looks drawn on real frames, and is left out for it, in the spelling of each place."""

@@ -19,7 +19,7 @@ from starlette.exceptions import HTTPException
 import roadworthy.report.html as report_pages
 from roadworthy._version import __version__
 from roadworthy.errors import InputError, RoadworthyError
-from roadworthy.web import compare, coverage, drives, look, runs, studies, thresholds, write
+from roadworthy.web import compare, coverage, drives, look, runs, studies, suites, thresholds, write
 from roadworthy.web.pages import Destination
 from roadworthy.web.security import HEADERS, AccessGate, Sessions
 from roadworthy.web.services import Here, Services
@@ -32,8 +32,9 @@ _LOG = logging.getLogger(__name__)
 _PAUSE = 0.3  # seconds between two looks at the queue
 
 DESTINATIONS = (
-    Destination("/write", "Write"),
     Destination("/runs", "Runs"),
+    Destination("/write", "Write"),
+    Destination("/suites", "Suites"),
     Destination("/look", "Look"),
     Destination("/compare", "Compare"),
     Destination("/studies", "Studies"),
@@ -60,6 +61,7 @@ def create_app(settings: ServerSettings) -> FastAPI:
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         del app
+        services.loop = asyncio.get_running_loop()
         Thread(target=services.warm_up, name="warming up", daemon=True).start()
         turning = asyncio.create_task(_turn(services))
         try:
@@ -69,6 +71,7 @@ def create_app(settings: ServerSettings) -> FastAPI:
             with contextlib.suppress(asyncio.CancelledError):
                 await turning
             await services.checks.close()
+            await services.files.close()
             await asyncio.to_thread(services.queue.close)
 
     # Their pages of documentation would load scripts from other hosts.
@@ -82,10 +85,10 @@ def create_app(settings: ServerSettings) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.services = services
-    app.add_api_route("/", lambda: RedirectResponse("/write", 303), include_in_schema=False)
+    app.add_api_route("/", lambda: RedirectResponse("/runs", 303), include_in_schema=False)
     app.add_api_route("/static/tokens.css", lambda: FileResponse(_TOKENS), include_in_schema=False)
     app.mount("/static", StaticFiles(directory=_STATIC))
-    for module in (write, runs, look, compare, studies, drives, coverage, thresholds):
+    for module in (write, suites, runs, look, compare, studies, drives, coverage, thresholds):
         app.include_router(module.router)
     app.add_api_route("/working/{id}", _working)
     app.add_api_route("/working/{id}/cancel", _cancel, methods=["POST"])

@@ -1,19 +1,21 @@
-"""The page Compare: two runs case by case, with the numbers of ``roadworthy compare``."""
+"""The page Compare: runs case by case, with the numbers of ``roadworthy compare``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
 
 from roadworthy.errors import InputError
 from roadworthy.report.comparison import counted, explained, models_of, sentence
-from roadworthy.report.results import clipped, count
-from roadworthy.runs.comparison import Comparison, ComparisonVerdict, compare
+from roadworthy.report.results import clipped, count, signed
+from roadworthy.runs.comparison import Comparison, ComparisonVerdict, Difference, compare
 from roadworthy.runs.store import StoredRun
 from roadworthy.web.jobs.queue import Job
 from roadworthy.web.services import Here, Services, folder_of
@@ -44,7 +46,8 @@ def known_runs(services: Services) -> tuple[Known, ...]:
         Known(job.id, _title(job, services.declared.names(job.ask.models)), job.run)
         for job in services.queue.jobs()
     )
-    return tuple(one for one in (*given, *started) if _has_rows(one.folder))
+    with_rows = ("runs", "requirements.jsonl")
+    return tuple(run for run in (*given, *started) if any((run.folder / one).exists() for one in with_rows))
 
 
 def systems_of(folder: Path, method: str = "") -> tuple[str, ...]:
@@ -56,16 +59,15 @@ def systems_of(folder: Path, method: str = "") -> tuple[str, ...]:
         return ()
 
 
-def _has_rows(folder: Path) -> bool:
-    return (folder / "runs").is_dir() or (folder / "requirements.jsonl").is_file()
-
-
 def _title(job: Job, models: Sequence[str]) -> str:
     named = f"{job.ask.name}: {job.ask.title}" if job.ask.name else job.ask.title
     return f"{clipped(named, _LONGEST)} ({', '.join(models)}, {job.id})"
 
 
 _MOST = 300
+_EXAMPLES = 100  # broken and fixed cases of each line that are shown
+_RUNS = 4  # that are compared with the first at a time
+_ALPHA = 0.05
 # The colours of verdicts.
 _CHIPS = {
     ComparisonVerdict.REGRESSION: "violated",
@@ -75,56 +77,129 @@ _CHIPS = {
     ComparisonVerdict.SAME: "quiet",
     ComparisonVerdict.IMPROVEMENT: "passed",
 }
+# What is said of options of the command, as the page has them.
+_WORDS = (
+    (r"or compare them anyway with --anyway", "or tick the box above"),
+    (r"say which belong together, such as --systems .*", "choose below which belong together"),
+    (r": give both the same --sample", ""),
+)
 
 router = APIRouter(prefix="/compare")
 
-Short = Annotated[str, Query(max_length=500)]
+Short = Annotated[str, Field(max_length=500)]
 
 
 @router.get("")
 def page(
     request: Request,
     services: Here,
-    first: Short = "",
-    second: Short = "",
-    old: Short = "",
-    new: Short = "",
+    first: Annotated[Short, Query()] = "",
+    second: Annotated[tuple[Short, ...], Query(max_length=_RUNS + 1)] = (),
+    old: Annotated[Short, Query()] = "",
+    new: Annotated[Short, Query()] = "",
     anyway: bool = False,
 ) -> Response:
     """Return the page: the choice of runs, and what became of each requirement."""
-    folders = [folder_of(services, name) if name else None for name in (first, second)]
+    after = tuple(dict.fromkeys(filter(None, second)))[:_RUNS]
+    folder, *folders = [folder_of(services, name) if name else None for name in (first, *after)]
     awaited: dict[str, Any] = {"found": None, "problem": "", "work": ""}
     if bool(old) != bool(new):
         awaited["problem"] = "choose a model for both runs, or for neither to compare models of the same name"
-    elif folders[0] is not None and folders[1] is not None:
-        key = ("compare", first, second, old, new, anyway, *map(stamp_of_run, (folders[0], folders[1])))
-        asked = partial(_compared, folders[0], folders[1], {old: new} if old else None, anyway)
-        awaited = services.awaited(key, asked)
+    elif folder is not None and folders:
+        runs = [one for one in (folder, *folders) if one is not None]
+        key = ("compare", first, after, old, new, anyway, *map(stamp_of_run, runs))
+        awaited = services.awaited(key, partial(_compared, runs, {old: new} if old else None, anyway))
+    for option, words in _WORDS:
+        awaited["problem"] = re.sub(option, words, awaited["problem"])
+    known, found = known_runs(services), list(zip(after, awaited.pop("found") or (), strict=False))
+    ends = [end for _, one in found for line in one.differences for end in line.interval or ()]
     return services.pages.page(
         request,
         "compare.html",
-        runs=known_runs(services),
+        runs=known,
+        titles={one.name: one.title for one in known},
         first=first,
-        second=second,
+        after=after,
         old=old,
         new=new,
         anyway=anyway,
-        systems=[() if one is None else systems_of(one) for one in folders],
+        systems=[() if one is None else systems_of(one) for one in (folder, *folders[:1], None)][:2],
         most=_MOST,
+        lots=_RUNS,
         chips=_CHIPS,
+        found=found,
+        changed=[lot for name, one in found for lot in _changed(first, name, one)],
+        widest=max(map(abs, ends), default=1.0) or 1.0,
         sentence=sentence,
         counted=counted,
         models_of=models_of,
-        explained=explained,
+        # The sentence says why.
+        explained=lambda one: explained(replace(one, why="") if told(one) else one),
+        told=told,
         **awaited,
     )
 
 
+def told(one: Difference, alpha: float = _ALPHA) -> str:
+    """Return what became of the failures of a requirement, in one sentence; empty where nobody can say.
+
+    Example:
+        >>> from roadworthy.cases import Requirement
+        >>> requirement = Requirement("R1", "…", "rules")
+        >>> told(Difference(requirement, "a", "a", None, None, paired=60, broken=9, fixed=1, still_failing=3,
+        ...                 rate_before=4 / 60, rate_after=12 / 60, interval=(0.03, 0.24), p=0.01,
+        ...                 verdict=ComparisonVerdict.REGRESSION))
+        '12 of 60 cases fail instead of 4: +13 points (+3 to +24, p 0.01), more than chance.'
+    """
+    if one.difference is None or one.interval is None or one.p is None:
+        return ""
+    failing, before = one.still_failing + one.broken, one.still_failing + one.fixed
+    points, low, high = (signed(float(f"{100 * share:.2g}")) for share in (one.difference, *one.interval))
+    clear = one.p <= alpha and one.verdict in (ComparisonVerdict.REGRESSION, ComparisonVerdict.IMPROVEMENT)
+    return (
+        f"{count(failing)} of {count(one.paired)} cases fail instead of {count(before)}: {points} points "
+        f"({low} to {high}, p {one.p:.2g}), {'more than chance' if clear else 'which may be chance'}."
+    )
+
+
+def _changed(first: str, second: str, found: Comparison) -> Iterator[dict[str, Any]]:
+    """Yield the cases of each line that broke and that were fixed, with where their pictures are."""
+    for one in found.differences[:_MOST]:
+        for kind, cases, number_of in (
+            ("broken", one.examples_broken, one.broken),
+            ("fixed", one.examples_fixed, one.fixed),
+        ):
+            if cases:
+                yield {
+                    "kind": kind,
+                    "count": number_of,
+                    "requirement": one.requirement.id,
+                    "text": one.requirement.text,
+                    "runs": [first, second],
+                    "systems": [one.before, one.after],
+                    "cases": [case.case for case in cases],
+                }
+
+
 def _compared(
-    first: Path, second: Path, systems: Mapping[str, str] | None, anyway: bool, progress: Progress
-) -> Comparison:
-    progress("Reading both runs.", None)
-    before, after = StoredRun.open(first), StoredRun.open(second)
-    cases = sum(sum(pair.counts.values()) for run in (before, after) for pair in run.pairs)
-    progress(f"Putting {count(cases)} cases side by side.", None)
-    return compare(before, after, systems=systems, anyway=anyway, stoppable=progress.interrupted_by)
+    runs: Sequence[Path], systems: Mapping[str, str] | None, anyway: bool, progress: Progress
+) -> list[Comparison]:
+    progress("Reading the runs.", None)
+    before, *after = [StoredRun.open(one) for one in runs]
+    cases = sum(sum(pair.counts.values()) for run in (before, *after) for pair in run.pairs)
+    found = []
+    for number_of, one in enumerate(after):
+        progress(f"Putting {count(cases)} cases side by side.", number_of / len(after) if number_of else None)
+        found.append(
+            compare(
+                before,
+                one,
+                systems=systems,
+                # All comparisons of the page hold together.
+                alpha=_ALPHA / len(after),
+                anyway=anyway,
+                examples=_EXAMPLES,
+                stoppable=progress.interrupted_by,
+            )
+        )
+    return found

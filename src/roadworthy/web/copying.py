@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -90,7 +90,7 @@ def _row(run: StoredRun, case: Mapping[str, Any], id: str) -> Row:
 
 @dataclass(frozen=True)
 class CopiedTest:
-    """A suite with one case.
+    """A suite with some cases of a run.
 
     Attributes:
         text: The YAML.
@@ -101,18 +101,40 @@ class CopiedTest:
     file: str
 
 
-def copied_test(folder: Path, case: Mapping[str, Any]) -> CopiedTest:
-    """Return the suite that tries one case of a run again.
+def copied_test(folder: Path, cases: Sequence[Mapping[str, Any]]) -> CopiedTest:
+    """Return the suite that tries cases of a run again.
 
     Args:
         folder: The folder of the run.
-        case: The case, as the wall shows it.
+        cases: The cases, as the wall shows them.
 
     Raises:
         InputError: There is none; says why.
     """
-    wanted = case["requirement"], case["system"]
-    pair = next(one for one in StoredRun.open(folder).pairs if (one.requirement.id, one.system) == wanted)
+    found: dict[tuple[str, ...], dict[str, Any]] = {}
+    where = ""
+    for case in cases:
+        document, where = document_of(folder, case)
+        (entry,) = document["requirements"].values()
+        # A sector is driven on its own.
+        key = (case["requirement"], case["system"], case["case"] if "sectors" in entry else "")
+        if key in found:
+            _extend(found[key], document)
+        else:
+            found[key] = document
+    whole = next(iter(found.values())) if len(found) == 1 else _joined(found)
+    about = cases[0] if len(cases) == 1 else {"case": f"{len(cases)} cases"}
+    return CopiedTest(_text(whole, about, where), f"{_name(about['case'])}.suite.yaml")
+
+
+def document_of(folder: Path, case: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """Return a suite of one case, and what its paths count from.
+
+    Raises:
+        InputError: There is none; says why.
+    """
+    run, wanted = StoredRun.open(folder), (case["requirement"], case["system"])
+    pair = next(one for one in run.pairs if (one.requirement.id, one.system) == wanted)
     if "track" in case["parameters"]:
         raise InputError("This case cannot be copied as a test: it is about all frames of a track.")
     if not (folder / SUITE_FILE).is_file():
@@ -120,13 +142,8 @@ def copied_test(folder: Path, case: Mapping[str, Any]) -> CopiedTest:
             "This case cannot be copied as a test: the run does not say how its models and data were opened, "
             f"for it has no {SUITE_FILE}."
         )
-    document, where = _of_suite(folder, pair, case)
-    return CopiedTest(_text(document, case, where), f"{_name(case['case'])}.suite.yaml")
-
-
-def _of_suite(folder: Path, pair: StoredPair, case: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     suite = read_suite(folder / SUITE_FILE)
-    manifest = StoredRun.open(folder).manifest or {}
+    manifest = run.manifest or {}
     settings: Mapping[str, Any] = manifest.get("settings", {})
     entry_id, data_name = _place_in_suite(folder, pair, suite, of_command=COMMAND in settings)
     name = pair.system if pair.system in suite.form.models else as_name(pair.system)
@@ -144,10 +161,7 @@ def _of_suite(folder: Path, pair: StoredPair, case: Mapping[str, Any]) -> tuple[
     if data_name:
         chosen[data_name] = _chosen(suite.form.data[data_name], entry, settings.get("sample"), case)
     model = suite.form.models[name].model_dump(exclude_defaults=True)
-    if isinstance(entry, CoverageForm):
-        told = image_entry(entry, StoredRun.open(folder), case)
-    else:
-        told = _entry(entry, case)
+    told = image_entry(entry, run, case) if isinstance(entry, CoverageForm) else _entry(entry, case)
     if pair.requirement.tags:
         told["tags"] = list(pair.requirement.tags)
     document = {
@@ -160,6 +174,29 @@ def _of_suite(folder: Path, pair: StoredPair, case: Mapping[str, Any]) -> tuple[
         return document, f"Paths count from where `roadworthy {settings[COMMAND]}` was started."
     beside = next(iter(manifest.get("suite", {})), SUITE_FILE)
     return document, f"Keep it beside {beside}: paths count from there."
+
+
+def _extend(document: dict[str, Any], other: Mapping[str, Any]) -> None:
+    """Add the frames and images of a case to those of others of its requirement and model."""
+    for part, key in (("data", "frames"), ("requirements", "only")):
+        for one, more in zip(document[part].values(), other[part].values(), strict=True):
+            if key in one:
+                one[key] += [each for each in more[key] if each not in one[key]]
+
+
+def _joined(documents: Mapping[tuple[str, ...], Mapping[str, Any]]) -> dict[str, Any]:
+    """Return one suite of several: each entry has its own data, because each has its own frames."""
+    seed = next(iter(documents.values()))["seed"]
+    whole: dict[str, Any] = {"seed": seed, "models": {}, "data": {}, "requirements": {}}
+    for number, (key, document) in enumerate(documents.items(), 1):
+        (model,), (entry,) = document["models"], document["requirements"].values()
+        data = {f"{name}-{number}": one for name, one in document["data"].items()}
+        whole["models"] |= document["models"]
+        whole["data"] |= data
+        own = entry | {"models": model} | ({"data": next(iter(data))} if data else {})
+        # Long names are cut, and signs in them replaced: two may become one.
+        whole["requirements"][f"{_name(' '.join(filter(None, key)))[:90]} {number}"] = own
+    return whole
 
 
 def _place_in_suite(folder: Path, pair: StoredPair, suite: Suite, *, of_command: bool) -> tuple[str, str]:
@@ -205,9 +242,11 @@ def _entry(entry: EntryForm, case: Mapping[str, Any]) -> dict[str, Any]:
 def _text(document: Mapping[str, Any], case: Mapping[str, Any], where: str) -> str:
     from roadworthy._yaml import yaml_text
 
-    margin = "" if case["margin"] is None else f", margin {case['margin']!r}"
+    about = str(case["case"])
+    if "status" in case:
+        margin = "" if case["margin"] is None else f", margin {case['margin']!r}"
+        about += f" of {case['requirement']} on {case['system']}: {case['status']}{margin}"
     # A line end in a name would end the comment.
-    about = f"{case['case']} of {case['requirement']} on {case['system']}: {case['status']}{margin}"
     return "\n".join([*(" ".join(f"# {one}".split()) for one in (about, where)), yaml_text(document)])
 
 

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
-from markupsafe import Markup
 
 from roadworthy._files import as_record, read_json
+from roadworthy.coverage import FunctionalCoverage
 from roadworthy.coverage.search.findings import CoverageGrowth, growth_of
 from roadworthy.errors import InputError
-from roadworthy.report.html.charts import Chart
 from roadworthy.runs.store import StoredPair, StoredRun
 from roadworthy.web.services import Here, RunFolder
 
@@ -24,7 +23,6 @@ _FILES = (
     ("coverage.json", "functional", "covered", "total", "holes", "dimensions"),
 )
 _POINTS = 400
-_SERIES = 6
 
 
 @dataclass(frozen=True)
@@ -101,11 +99,6 @@ class MeasuredCoverage:
     growth: tuple[dict[str, float], ...]
     model: str | None = None
 
-    @property
-    def lines(self) -> tuple[str, ...]:
-        """The criteria whose growth is drawn."""
-        return tuple(one.criterion for one in self.criteria)[:_SERIES]
-
 
 def has_coverage(folder: Path) -> bool:
     """Return whether a folder has a file about coverage."""
@@ -174,41 +167,19 @@ def searches_of(folder: Path) -> list[tuple[StoredPair, CoverageGrowth]]:
     return found
 
 
-def coverage_chart(growth: CoverageGrowth) -> Markup:
-    """Return how coverage grew with the tries of a search."""
-    low, high = min(growth.coverage), max(growth.coverage)
-    room = (high - low) * 0.08 or 0.01
-    title = "Coverage after each try, from that of the originals"
-    span = (max(0.0, low - room), min(1.0, high + room))
-    return _by_tries(growth.coverage, span, "line-1", title=title, y_label="coverage", y_percent=True)
+def drawn_growth(growth: CoverageGrowth) -> list[list[float]]:
+    """Return tries, coverage and failures as they are drawn: some hundred points of a long search."""
+    last = len(growth.coverage) - 1
+    places = list(dict.fromkeys([*range(0, last, max(1, last // _POINTS)), last]))
+    return [places, *([line[place] for place in places] for line in (growth.coverage, growth.failures))]
 
 
-def failures_chart(growth: CoverageGrowth) -> Markup:
-    """Return how failures grew with the tries of a search."""
-    span, title = (0, max(growth.failures[-1], 1)), "Failures after each try"
-    return _by_tries(growth.failures, span, "line-2", title=title, y_label="failures", counted=True)
-
-
-def _by_tries(values: Sequence[float], span: tuple[float, float], line: str, **labels: Any) -> Markup:
-    chart = Chart((0, max(len(values) - 1, 1)), span, x_label="tries", **labels)
-    places = dict.fromkeys([*range(0, len(values), max(1, len(values) // _POINTS)), len(values) - 1])
-    chart.line([(float(place), float(values[place])) for place in places], line)
-    return chart.svg()
-
-
-def measured_chart(measured: MeasuredCoverage) -> Markup:
-    """Return how the share that each criterion covers grew with the images."""
-    grown = measured.growth
-    chart = Chart(
-        (0, grown[-1]["images"]),
-        (0, 1),
-        title="Coverage by number of images",
-        x_label="images",
-        y_percent=True,
-    )
-    for place, name in enumerate(measured.lines, 1):
-        chart.line([(one["images"], one[name]) for one in grown if name in one], f"line-{place}")
-    return chart.svg()
+def domain_bins() -> dict[str, list[tuple[str, Sequence[str]]]]:
+    """Return the bins of each dimension and cross of the operating domain that is measured by default."""
+    groups = FunctionalCoverage().domain.groups()
+    return {
+        " × ".join(one.name for one in group): [(one.name, one.names) for one in group] for group in groups
+    }
 
 
 router = APIRouter(prefix="/coverage")
@@ -218,8 +189,8 @@ router = APIRouter(prefix="/coverage")
 def page(request: Request, services: Here) -> Response:
     """Return the list of folders that say something about coverage."""
     folders = {name: services.folders.folder(name) for name in services.folders.names}
-    names = [name for name, folder in folders.items() if has_coverage(folder) or _searches(folder)]
-    return services.pages.page(request, "coverage_runs.html", names=names)
+    found = {name: _shares(one) for name, one in folders.items() if has_coverage(one) or _searches(one)}
+    return services.pages.page(request, "coverage_runs.html", found=found)
 
 
 @router.get("/{name}")
@@ -234,8 +205,16 @@ def coverage(request: Request, services: Here, folder: RunFolder, name: str) -> 
             # A folder of `coverage measure` is no run, and says so only where there is nothing else.
             if part != "searches" or not (found["measured"] or found["functional"]):
                 problems.append(str(error))
-    charts = {"coverage": coverage_chart, "failures": failures_chart, "measured": measured_chart}
-    return services.pages.page(request, "coverage.html", name=name, problems=problems, charts=charts, **found)
+    found |= {"name": name, "problems": problems, "growth_of": drawn_growth, "bins": domain_bins()}
+    return services.pages.page(request, "coverage.html", **found)
+
+
+def _shares(folder: Path) -> list[Functional]:
+    """Return what of the operating domain is covered; what is broken is told on its own page."""
+    try:
+        return functional_of(folder)
+    except InputError:
+        return []
 
 
 def _searches(folder: Path) -> bool:

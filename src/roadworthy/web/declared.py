@@ -13,6 +13,7 @@ from roadworthy.labelling import TASKS, maps_in
 from roadworthy.labelling.folder import PARTS
 from roadworthy.models.load import is_description, short_name
 from roadworthy.models.networks import public_networks
+from roadworthy.web.added import AddedFiles, AddedItem
 
 WORLDS = {
     "world:town": "houses, signs and lights",
@@ -69,6 +70,7 @@ class Declared:
         data: References of data sets, beside the built-in world.
         labels: Who may label frames, beside the data, the street network, imported networks and models:
             folders of maps, networks, and folders in which such lie.
+        added: Models and data that are added while the server runs.
 
     Raises:
         InputError: Somebody who may label has a name with a comma, which joins names.
@@ -82,16 +84,23 @@ class Declared:
 chauffeur, classifier, dave2, ...
     """
 
-    def __init__(self, models: Sequence[str], data: Sequence[str], labels: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        models: Sequence[str],
+        data: Sequence[str],
+        labels: Sequence[str] = (),
+        added: AddedFiles | None = None,
+    ) -> None:
         from roadworthy.models.zoo import SHIPPED
         from roadworthy.registry import models as registered
 
         there = set(registered.names())
         shipped = {name: summary for name, summary in SHIPPED.items() if name in there}
-        self._summaries = {
+        self._given = {
             "models": {**shipped, **dict.fromkeys(models, _GIVEN)},
             "data": {**WORLDS, **dict.fromkeys(data, _GIVEN)},
         }
+        self._added = added
         self._labels = tuple(labels)
         for one in self._labels:
             if "," in one:
@@ -101,15 +110,22 @@ chauffeur, classifier, dave2, ...
         self._lock = RLock()
         self._choices: dict[str, FormChoice] = {}
 
+    def _summaries(self, kind: str) -> dict[str, str]:
+        return self._given[kind] | {key: one.summary for key, one in self.added(kind).items()}
+
+    def added(self, kind: str) -> dict[str, AddedItem]:
+        """Return the models or data that were added on the page, by their references."""
+        return {} if self._added is None else self._added.ready(kind)
+
     def check(self, kind: str, reference: str) -> str:
         """Return a reference that was declared.
 
         Raises:
             InputError: It was not.
         """
-        if reference not in self._summaries[kind]:
+        if reference not in self._summaries(kind):
             what, option = ("model", "--model") if kind == "models" else ("data set", "--data")
-            known = suggest(reference, self._summaries[kind])
+            known = suggest(reference, self._summaries(kind))
             raise InputError(
                 f"this server has no {what} {reference!r}: {known}; start it with {option} to add one"
             )
@@ -121,7 +137,7 @@ chauffeur, classifier, dave2, ...
 
         with self._lock:
             self._choices = {name: one for name, one in self._choices.items() if name in SHIPPED}
-            return [self._model_choice(*one) for one in self._summaries["models"].items()]
+            return [self._model_choice(*one) for one in self._summaries("models").items()]
 
     def names(self, references: Sequence[str]) -> list[str]:
         """Return what models are called in results; one that cannot be opened any more, as it was declared.
@@ -131,14 +147,15 @@ chauffeur, classifier, dave2, ...
             ['dave2', 'gone']
         """
         with self._lock:
-            known = self._summaries["models"]
+            known = self._summaries("models")
             return [self._model_choice(one, known[one]).name if one in known else one for one in references]
 
     def data(self) -> list[FormChoice]:
         """Return the data sets."""
+        names = {reference: one.name for reference, one in self.added("data").items()}
         return [
-            FormChoice(reference, reference, summary)
-            for reference, summary in self._summaries["data"].items()
+            FormChoice(reference, names.get(reference, reference), summary)
+            for reference, summary in self._summaries("data").items()
         ]
 
     def labellers(self) -> list[FormChoice]:
@@ -196,7 +213,7 @@ chauffeur, classifier, dave2, ...
         for network in public_networks().values():
             if (says := _said_by(network.describe.get("output", {}).get("task"))) and not network.missing:
                 yield FormChoice(network.name, network.name, network.does, says=says)
-        for reference, summary in self._summaries["models"].items():
+        for reference, summary in self._summaries("models").items():
             choice = self._model_choice(reference, summary)
             if says := _said_by(choice.task):
                 yield replace(choice, says=says)
@@ -205,6 +222,10 @@ chauffeur, classifier, dave2, ...
         from roadworthy.models import Network, load_model
         from roadworthy.models.outputs import RegressionOutput
 
+        if reference not in self._given["models"] and (item := self.added("models").get(reference)):
+            # Its file was opened in a process of its own, and is opened nowhere else but in runs.
+            told = item.about
+            return FormChoice(reference, item.name, item.summary, told["task"], tuple(told["signals"]))
         if reference not in self._choices:
             try:
                 system = load_model(reference)

@@ -2,117 +2,100 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import partial
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi.responses import RedirectResponse
+from pydantic import BaseModel, Field
 
 from roadworthy.errors import InputError
+from roadworthy.report.kinds import failures_of, kinds_of, recorded_kinds
+from roadworthy.runs.store import StoredRun
 from roadworthy.web.compare import known_runs
 from roadworthy.web.jobs.queue import ID
-from roadworthy.web.runs import found_in
 from roadworthy.web.services import Here, RunFolder
 from roadworthy.web.settings import REPORT, file_below
-from roadworthy.web.wall import MARKS, CaseMark, Said, Selection, Word, add_mark
+from roadworthy.web.wall import CaseMark, CaseName, Said, add_marks
 
 router = APIRouter(prefix="/look")
 
 _MOST = 200  # cases in one answer
-Name = Annotated[str, Field(max_length=2000)]
 
 
-class _Case(BaseModel):
-    """Which case is meant."""
+class _Cases(BaseModel):
+    """Some cases."""
 
-    model_config = ConfigDict(extra="forbid")
-    requirement: Word
-    system: Word
-    case: Name
+    cases: Annotated[tuple[CaseName, ...], Field(min_length=1, max_length=_MOST)]
 
 
-class _Said(_Case):
+class _Said(CaseName):
     """What somebody says of a case."""
 
     mark: Said
-    note: Annotated[str, Field(max_length=2000)] = ""
+    note: Annotated[str, Field(max_length=2000)] | None = None
     rater: Annotated[str, Field(max_length=80)] = ""
 
 
+class _Marks(BaseModel):
+    """What somebody says of some cases."""
+
+    marks: Annotated[tuple[_Said, ...], Field(min_length=1, max_length=_MOST)]
+
+
 @router.get("")
-def choose(request: Request, services: Here) -> Response:
-    """Return the list of runs to look at."""
-    runs = [(one, _sentence(one.folder)) for one in known_runs(services)]
-    return services.pages.page(request, "look_runs.html", runs=runs)
-
-
-def _sentence(folder: Path) -> str:
-    """Return what a run found in a sentence, or why it cannot be read."""
-    try:
-        return found_in(folder).whole.sentence
-    except InputError as error:
-        return str(error)
+def latest(services: Here) -> Response:
+    """Lead to the wall of the run that wrote something last; without any, to the list of runs."""
+    runs = sorted(known_runs(services), key=lambda one: one.folder.stat().st_mtime)
+    return RedirectResponse(f"/look/{quote(runs[-1].name, safe='')}" if runs else "/runs", 303)
 
 
 @router.get("/{name}")
 def page(request: Request, services: Here, folder: RunFolder, name: str) -> Response:
     """Return the wall of a run."""
     try:
-        wall = services.walls.fresh(folder)
+        services.walls.fresh(folder)
     except InputError as error:
         return services.pages.page(request, "error.html", heading="Nothing to look at yet", reason=str(error))
     return services.pages.page(
-        request,
-        "look.html",
-        name=name,
-        shrinks=bool(ID.fullmatch(name)) and services.queue.job(name).ask.kind == "rules",
-        facets=wall.facets(),
-        amounts=wall.amounts(),
-        orders=wall.orders(),
-        texts=wall.texts,
-        marks=MARKS,
-        has_report=file_below(folder, REPORT) is not None,
+        request, "look.html", name=name, has_report=file_below(folder, REPORT) is not None
     )
 
 
-class _Window(Selection):
-    """Some of the selected cases."""
-
-    offset: Annotated[int, Field(ge=0, le=10**9)] = 0
-    limit: Annotated[int, Field(ge=1, le=_MOST)] = 60
-
-
-@router.get("/{name}/cases")
-def cases(services: Here, folder: RunFolder, asked: Annotated[_Window, Query()]) -> dict[str, Any]:
-    """Return some of the selected cases."""
-    return services.walls.kept(folder).window(asked, asked.offset, asked.limit)
+@router.get("/{name}/table")
+def table(services: Here, folder: RunFolder) -> dict[str, Any]:
+    """Return all cases as columns, which the page filters, counts and sorts."""
+    return services.walls.kept(folder).table()
 
 
-class _Place(Selection):
-    """A case among the selected ones; it has its own words for what a selection says of many."""
+@router.get("/{name}/kinds")
+def kinds(services: Here, folder: RunFolder) -> dict[str, Any]:
+    """Return the kinds of failures, or how far the server has come with finding them."""
+    run = StoredRun.open(folder)
+    rows, content = failures_of(run)
+    if (recorded := recorded_kinds(run, content)) is not None:
+        return {"found": recorded, "problem": "", "work": ""}
+    return services.awaited(("kinds", content), partial(kinds_of, run, rows))
 
-    of: Word
-    on: Word
-    case: Name
 
-
-@router.get("/{name}/place")
-def place(services: Here, folder: RunFolder, asked: Annotated[_Place, Query()]) -> dict[str, int | None]:
-    """Return the place of a case among the selected ones, so that one can go on from there."""
-    return {"place": services.walls.kept(folder).place(asked, asked.of, asked.on, asked.case)}
+@router.post("/{name}/cases")
+def cases(services: Here, folder: RunFolder, asked: _Cases) -> dict[str, Any]:
+    """Return everything about some cases."""
+    return {"cases": services.walls.kept(folder).cases(asked.cases)}
 
 
 @router.get("/{name}/case")
-def case(services: Here, folder: RunFolder, asked: Annotated[_Case, Query()]) -> dict[str, Any]:
+def case(services: Here, folder: RunFolder, asked: Annotated[CaseName, Query()]) -> dict[str, Any]:
     """Return one case, which an address may name."""
-    return services.walls.kept(folder).case(asked.requirement, asked.system, asked.case)
+    return services.walls.kept(folder).case(asked)
 
 
-@router.get("/{name}/test")
-def test(services: Here, folder: RunFolder, name: str, asked: Annotated[_Case, Query()]) -> dict[str, str]:
-    """Return one case as a suite of its own, or why there is none."""
-    found = services.walls.kept(folder).case(asked.requirement, asked.system, asked.case)
+@router.post("/{name}/test")
+def test(services: Here, folder: RunFolder, name: str, asked: _Cases) -> dict[str, str]:
+    """Return some cases as a suite of their own, or why there is none."""
     ask = services.queue.job(name).ask if ID.fullmatch(name) else None
+    found = [services.walls.kept(folder).case(one) for one in asked.cases]
     try:
         copied = services.copied(folder, found, ask)
     except InputError as error:
@@ -121,20 +104,25 @@ def test(services: Here, folder: RunFolder, name: str, asked: Annotated[_Case, Q
 
 
 @router.post("/{name}/least")
-def least(services: Here, folder: RunFolder, name: str, asked: _Case) -> dict[str, Any]:
-    """Return the least change with which a case still fails, of a run that was started here."""
-    if not ID.fullmatch(name):
-        raise InputError(
-            "only cases of runs that were started here can be shrunk; `roadworthy rules run --shrink` does "
-            "it for others"
-        )
-    found = services.walls.kept(folder).case(asked.requirement, asked.system, asked.case)
-    return services.least(services.queue.job(name).ask, found)
+def least(services: Here, folder: RunFolder, asked: CaseName) -> dict[str, Any]:
+    """Return the least change with which a case still fails, or how far the server has come with it."""
+    found = services.walls.kept(folder).case(asked)
+    key = ("least", folder, found["pictures"], found["margin"], *asked.key)
+    return services.awaited(key, partial(services.least, folder, found))
+
+
+@router.post("/{name}/seen")
+def seen(services: Here, folder: RunFolder, asked: CaseName) -> dict[str, Any]:
+    """Return what each pixel of a case's pictures shows, and how near it is, as a network sees it."""
+    return services.seen(folder, services.walls.kept(folder).case(asked))
 
 
 @router.post("/{name}/marks", status_code=201)
-def mark(services: Here, folder: RunFolder, said: _Said) -> dict[str, Any]:
-    """Store what somebody says of a case."""
-    services.walls.kept(folder).case(said.requirement, said.system, said.case)
-    stored = add_mark(folder, CaseMark(**said.model_dump()))
-    return {"mark": stored.mark, "note": stored.note, "time": stored.time}
+def mark(services: Here, folder: RunFolder, said: _Marks) -> dict[str, int]:
+    """Store what somebody says of some cases, or of none where one is not there."""
+    wall = services.walls.kept(folder)
+    if len(wall.cases(said.marks)) < len(said.marks):
+        for one in said.marks:
+            wall.case(one)
+    add_marks(folder, [CaseMark(**one.model_dump()) for one in said.marks])
+    return {"stored": len(said.marks)}

@@ -121,7 +121,10 @@ class PictureCache:
 
     def add(self, image: NDArray[np.uint8]) -> str:
         """Keep a picture and return its digest."""
-        data = encode_image(image, ".png")
+        return self.keep(encode_image(image, ".png"))
+
+    def keep(self, data: bytes) -> str:
+        """Keep a picture that is PNG already and return its digest."""
         digest = sha256(data).hexdigest()
         with self._lock:
             if digest not in self._kept:
@@ -132,6 +135,11 @@ class PictureCache:
                 _, gone = self._kept.popitem(last=False)
                 self._size -= len(gone)
         return digest
+
+    def all(self) -> list[bytes]:
+        """Return the pictures that are kept."""
+        with self._lock:
+            return list(self._kept.values())
 
     def get(self, digest: str) -> bytes | None:
         """Return a picture; None where it is not kept any more."""

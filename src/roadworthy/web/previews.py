@@ -8,13 +8,12 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from roadworthy.bbsl.method import BbslMethod
-from roadworthy.cases import Acceptance, Answers, Case, Method, Predict, Predicted, Requirement, Verdict
+from roadworthy.cases import Answers, Case, Method, Predict, Predicted, Requirement, Verdict
 from roadworthy.datasets import ChosenFrames, spread
 from roadworthy.errors import EngineError, InputError, NotApplicable, RuleError, SystemUnderTestError
 from roadworthy.frames import Boxes, Frame
 from roadworthy.labelling import estimated_by
 from roadworthy.models import SystemUnderTest, history_of, load_model
-from roadworthy.rules.answers import overlays
 from roadworthy.rules.gauges import unit_of
 from roadworthy.runs.batches import looked_at, make_frames
 from roadworthy.runs.gate import Gate
@@ -22,7 +21,8 @@ from roadworthy.runs.suites import suite_of
 from roadworthy.runs.suites.kinds import Context, kind_of
 from roadworthy.runs.suites.opening import open_data
 from roadworthy.seeding import rng_for
-from roadworthy.web.jobs.asks import BbslAsk, RulesAsk
+from roadworthy.transforms.answers import overlays
+from roadworthy.web.jobs.asks import AnyAsk, BbslAsk, RulesAsk
 
 if TYPE_CHECKING:
     from roadworthy.rules.expectation import Expectation
@@ -51,7 +51,7 @@ class PreviewTrial:
     system: SystemUnderTest
 
 
-def trial_of(ask: RulesAsk | BbslAsk, model: str) -> PreviewTrial:
+def trial_of(ask: AnyAsk, model: str) -> PreviewTrial:
     """Return what a run would try on one of its models, opened now as the run would open it.
 
     Raises:
@@ -68,7 +68,7 @@ def trial_of(ask: RulesAsk | BbslAsk, model: str) -> PreviewTrial:
         raise InputError(f"the rule is not understood: {error.reason}") from error
     system = load_model(model)
     data = open_data(name, form, suite.folder, history=history_of(system)).frames
-    requirement = Requirement(id, part.text, kind.name, acceptance=Acceptance(ask.allow))
+    requirement = Requirement(id, part.text, kind.name)
     return PreviewTrial(kind.method({id: part}, context), part.inside, requirement, data, system)
 
 

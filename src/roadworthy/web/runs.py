@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -16,9 +17,11 @@ from fastapi.responses import FileResponse, StreamingResponse
 
 from roadworthy.cases import Status
 from roadworthy.errors import InputError
+from roadworthy.models.load import short_name
 from roadworthy.report.results import Result, Standing, Whole, by_requirement, ranked, whole_of
 from roadworthy.runs.store import StoredRun, notes_of
 from roadworthy.studies import ITSELF, open_study
+from roadworthy.web.added import ENDINGS
 from roadworthy.web.coverage import has_coverage
 from roadworthy.web.drives import find_drives
 from roadworthy.web.jobs.asks import Ask
@@ -47,6 +50,9 @@ class RunSummary:
         worst: Violations as the page shows them: the worst of each requirement, then the second worst …
         reasons: Why cases do not apply, with how many there are.
         notes: What to know about the run and its models, a sentence each.
+        title: What the suite is called; empty where nobody named it.
+        started: When, in UTC; empty where nobody wrote it down.
+        asked: What is equal of runs that asked the same of the same data.
     """
 
     results: tuple[Result, ...]
@@ -54,6 +60,18 @@ class RunSummary:
     worst: tuple[dict[str, Any], ...]
     reasons: tuple[tuple[str, int], ...]
     notes: tuple[str, ...] = ()
+    title: str = ""
+    started: str = ""
+    asked: str = ""
+
+    @property
+    def rates(self) -> dict[str, tuple[int, int]]:
+        """How many cases of each requirement on each model failed and were judged; a search tells no rate."""
+        return {
+            f"{one.requirement.id} on {one.system}": (one.failures, one.judged)
+            for one in self.results
+            if one.requirement.method != "coverage"
+        }
 
     @property
     def groups(self) -> Mapping[str, list[Result]]:
@@ -88,13 +106,20 @@ def found_in(folder: Path, count: int = 0) -> RunSummary:
     """
     run = StoredRun.open(folder)
     results = ranked(run)
-    reached = count > 0 and bool(results)
+    reached, about = count > 0 and bool(results), run.manifest or {}
+    settings = about.get("settings") or {}
+    title = str(settings.get("title") or next(iter(about.get("suite") or {}), ""))
+    texts = sorted({(one.requirement.id, one.requirement.text) for one in results})
+    asked = json.dumps([title, settings.get("sample"), about.get("data"), texts], sort_keys=True, default=str)
     return RunSummary(
         tuple(results),
         whole_of(results),
         tuple(_worst(run, list(by_requirement(results)), count)) if reached else (),
         tuple(_reasons(run)) if reached else (),
         tuple(notes_of(run.manifest)),
+        title,
+        str(about.get("started") or ""),
+        sha256(asked.encode("utf-8", "backslashreplace")).hexdigest()[:12],
     )
 
 
@@ -152,6 +177,11 @@ class _Started:
     models: tuple[str, ...]
 
     @property
+    def data(self) -> str:
+        """What it runs on, without the folders of this machine."""
+        return ", ".join(map(short_name, self.job.ask.data.split(", ")))
+
+    @property
     def standing(self) -> Standing | None:
         """What it found, the worst of all models; None while it has nothing to say."""
         if self.job.state.outcomes:
@@ -163,6 +193,11 @@ class _Started:
     def violations(self) -> int:
         """How many cases violate, of all models together."""
         return self._counted(Status.VIOLATED)
+
+    @property
+    def errors(self) -> int:
+        """How many cases have no usable answer, of all models together."""
+        return self._counted(Status.ERROR)
 
     @property
     def judged(self) -> int:
@@ -181,7 +216,25 @@ def page(request: Request, services: Here) -> Response:
     """Return the list of runs."""
     given = [_Given.of(name, services.folders.folder(name)) for name in services.folders.names]
     started = [_Started(job, tuple(services.declared.names(job.ask.models))) for job in services.queue.jobs()]
-    return services.pages.page(request, "runs.html", started=started, given=given, out=services.settings.out)
+    given.sort(key=lambda one: one.found.started if one.found else "", reverse=True)
+    return services.pages.page(
+        request,
+        "runs.html",
+        started=started,
+        given=given,
+        out=services.settings.out,
+        limits=services.settings.limits,
+        under=[one.name or "/" for one in services.settings.under],
+        endings=ENDINGS,
+    )
+
+
+@router.get("/runs/{name}/worst")
+def worst(folder: RunFolder) -> dict[str, list[str]]:
+    """Return the pictures of the worst case of a run; none where there are none."""
+    return {
+        "pictures": next((one["pictures"] for one in found_in(folder, _WORST).worst if one["pictures"]), [])
+    }
 
 
 @router.get("/runs/{name}")

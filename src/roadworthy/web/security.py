@@ -31,6 +31,8 @@ SESSION_COOKIE = "roadworthy_session"
 TOKEN_COOKIE = "roadworthy_token"
 CSRF_HEADER = "x-csrf-token"
 _SAFE = frozenset({"GET", "HEAD"})
+UPLOAD = "PUT"
+"""The method by which files are sent; all else that changes anything is a few lines of JSON."""
 # What needs no token: the style of the page that asks for one.
 _OPEN = ("/static/",)
 
@@ -189,11 +191,18 @@ class AccessGate:
     async def _pass_on(
         self, scope: Scope, receive: Receive, send: Send, headers: dict[str, str], fresh: str
     ) -> None:
-        if scope["method"] not in _SAFE:
-            limits = self.settings.limits
+        limits = self.settings.limits
+        length = headers.get("content-length", "0")
+        if scope["method"] == UPLOAD:
+            # Its route takes it piece by piece.
+            if not _fits(length, limits.upload):
+                reason = f"A file may have {limits.upload // 2**20:,} MiB at most."
+                await _refuse(send, headers, 413, "size", reason)
+                return
+        elif scope["method"] not in _SAFE:
             try:
                 async with asyncio.timeout(limits.body_seconds):
-                    body = await _body(receive, headers.get("content-length", "0"), limits.body)
+                    body = await _body(receive, length, limits.body)
             except TimeoutError:
                 reason = f"The request was not there within {limits.body_seconds:g} seconds. Send it again."
                 await _refuse(send, headers, 408, "time", reason)
@@ -224,9 +233,13 @@ class AccessGate:
         await self.app(scope, receive, sealed)
 
 
+def _fits(length: str, limit: int) -> bool:
+    return length.isascii() and length.isdigit() and int(length) <= limit
+
+
 async def _body(receive: Receive, length: str, limit: int) -> bytes | None:
     """Return the body of a request; None as soon as it is too large."""
-    if not (length.isascii() and length.isdigit()) or int(length) > limit:
+    if not _fits(length, limit):
         return None
     taken = bytearray()
     while True:

@@ -27,6 +27,7 @@ def settings_for(
     models: Collection[str] = (),
     data: Collection[str] = (),
     labels: Collection[str] = (),
+    under: Collection[Path] = (),
     names: Collection[str] = (),
 ) -> ServerSettings:
     """Return what a server on an address is started with; one that others can reach has a token.
@@ -38,6 +39,7 @@ def settings_for(
         models: Models that runs may use, beside those that come with Roadworthy.
         data: Data that runs may use, beside the built-in world.
         labels: Who may label frames: folders of maps, networks, and folders that hold such.
+        under: Folders below which models, data and suites may be chosen on the page.
         names: Names under which other machines reach this one.
 
     Raises:
@@ -59,6 +61,7 @@ def settings_for(
         tuple(models),
         tuple(data),
         tuple(labels),
+        tuple(under),
         token=None if near else secrets.token_urlsafe(24),
         names=frozenset(known),
         any_address=not near,

@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, TypeVar
 
+from anyio import from_thread
 from fastapi import Depends, HTTPException, Request
 
-from roadworthy._files import naming
+from roadworthy._yaml import Place
 from roadworthy.errors import InputError, RoadworthyError
-from roadworthy.runs.suites.schema import SuiteForm
-from roadworthy.web.copying import CopiedTest, copied_test
+from roadworthy.runs.store import StoredRun
+from roadworthy.runs.suites import suite_of
+from roadworthy.web.added import AddedFiles
+from roadworthy.web.apart import ProcessApart, pictured
+from roadworthy.web.copying import CopiedTest, copied_test, document_of
 from roadworthy.web.declared import Declared
-from roadworthy.web.jobs.asks import AnyAsk, RulesAsk, SuiteAsk
+from roadworthy.web.jobs.asks import LABELLED, AnyAsk, SuiteAsk
 from roadworthy.web.jobs.queue import ID, Job, ProcessQueue
 from roadworthy.web.pages import Destination, Pages, PictureCache
 from roadworthy.web.previews import preview
 from roadworthy.web.rule_text import read_rule
 from roadworthy.web.settings import RunFolders, ServerLimits, ServerSettings
-from roadworthy.web.showing import shrunk
-from roadworthy.web.spec_text import CheckProcess, read_spec
+from roadworthy.web.showing import seen, shrunk
+from roadworthy.web.spec_text import read_spec
 from roadworthy.web.wall import Walls
 from roadworthy.web.working import Progress, Turns, Workbench
 
 T = TypeVar("T")
+_PAUSE = 0.1  # seconds between two looks whether anybody still waits
 _PATIENCE = 1.0  # seconds after which a page is shown without what it waits for
 
 # What was read is kept: whoever corrects a slip comes by the same texts again.
@@ -41,37 +48,62 @@ def check_ask(ask: AnyAsk, declared: Declared, limits: ServerLimits) -> None:
         InputError: A model, data or who labels it was not declared, or there is too much of something.
     """
     if isinstance(ask, SuiteAsk):
-        ask.check_closed()
-        references = [one.data for one in ask.form.data.values()]
+        for _, told in refusals(ask, declared, limits):
+            raise InputError(told)
     else:
-        references = [ask.data]
-    for reference in references:
-        declared.check("data", reference)
-    for reference in ask.models:
-        declared.check("models", reference)
-    for what, chain in ask.labelled_by:
-        declared.check_labels(what, chain)
-    if isinstance(ask, SuiteAsk):
-        _check_amounts(ask.form, limits)
-    else:
+        declared.check("data", ask.data)
+        for reference in ask.models:
+            declared.check("models", reference)
+        for what, chain in ask.labelled_by:
+            declared.check_labels(what, chain)
         _check_text(ask.text, limits.rule if ask.kind == "rules" else limits.spec)
-    if ask.frames > limits.frames:
-        raise InputError(f"a run may have {limits.frames} frames at most here, got {ask.frames}")
+        _check_frames(ask, limits)
 
 
-def _check_amounts(form: SuiteForm, limits: ServerLimits) -> None:
-    """Refuse a suite that does not say how many frames, or whose requirements ask for too much."""
+def refusals(ask: SuiteAsk, declared: Declared, limits: ServerLimits) -> Iterator[tuple[Place, str]]:
+    """Yield why a suite may not be run here, each with its place in the suite."""
+    form = ask.form
+    for place in ask.opening():
+        yield place, f"{place[-1]}: {_CLOSED}"
+    yield from ((("data",), told) for told in _refused(_check_frames, ask, limits))
     for name, data in form.data.items():
+        place = ("data", name)
+        yield from ((place, told) for told in _refused(declared.check, "data", data.data))
+        for what in data.options.keys() & set(LABELLED):
+            labellers = str(data.options[what])
+            yield from ((place, told) for told in _refused(declared.check_labels, what, labellers))
         if data.sample is None and data.frames is None:
-            raise InputError(f"{name}: say with sample how many frames, {limits.frames} at most here")
+            yield place, f"{name}: say with sample how many frames, {limits.frames} at most here"
+    for name, model in form.models.items():
+        yield from ((("models", name), told) for told in _refused(declared.check, "models", model.model))
     for id, entry in form.requirements.items():
         for key, value in entry:
             most = limits.amounts.get(key, math.inf)
             if isinstance(value, int | float) and value > most:
-                raise InputError(f"{id}: {key} may be {most} at most here, got {value}")
+                yield ("requirements", id, key), f"{id}: {key} may be {most} at most here, got {value}"
             if isinstance(value, str):
-                with naming(id):
-                    _check_text(value, limits.spec if key == "bbsl" else limits.rule)
+                longest = limits.spec if key == "bbsl" else limits.rule
+                for told in _refused(_check_text, value, longest):
+                    yield ("requirements", id, key), f"{id}: {told}"
+
+
+_CLOSED = (
+    "a suite that is sent here may name no files, programs or other machines, and no options but who labels "
+    "(labels, depth, boxes), and on which weather, level and time the built-in world is driven; `roadworthy "
+    "run` takes it"
+)
+
+
+def _refused(check: Callable[..., object], *given: Any) -> Iterator[str]:
+    try:
+        check(*given)
+    except InputError as error:
+        yield str(error)
+
+
+def _check_frames(ask: AnyAsk, limits: ServerLimits) -> None:
+    if ask.frames > limits.frames:
+        raise InputError(f"a run may have {limits.frames} frames at most here, got {ask.frames}")
 
 
 def _check_text(text: str, at_most: int) -> None:
@@ -89,31 +121,40 @@ class Services:
         declared: The models and data sets that runs may use, and who may label frames.
         queue: The runs.
         checks: The process of static checks.
+        files: The process in which files are opened that somebody brought.
         folders: The folders of runs that were given.
         pictures: PictureCache of previews.
         walls: The walls of runs that are looked at.
         bench: Computations that pages wait for.
+        added: The models and data that were added on the page.
+        reading: Who reads a rule or a suite: the pipeline of English is not for many threads.
+        previewing: Who makes a preview: nor are networks.
         streams: How many pages are told about a run as it goes on.
+        loop: Where the server runs, while it does.
     """
 
     settings: ServerSettings
     pages: Pages
     declared: Declared
     queue: ProcessQueue
-    checks: CheckProcess
+    checks: ProcessApart
+    files: ProcessApart
     folders: RunFolders
-    # One at a time: neither the pipeline of English nor networks are for many threads.
-    _reading: Turns
-    _previewing: Turns
+    added: AddedFiles
+    reading: Turns
+    previewing: Turns
     pictures: PictureCache = field(default_factory=PictureCache)
     walls: Walls = field(default_factory=Walls)
     bench: Workbench = field(default_factory=Workbench)
     streams: int = 0
+    loop: asyncio.AbstractEventLoop | None = None
 
     @classmethod
     def of(cls, settings: ServerSettings, destinations: tuple[Destination, ...]) -> Services:
         """Return the services of a server."""
-        declared = Declared(settings.models, settings.data, settings.labels)
+        files = ProcessApart(settings.limits.look_seconds, once=True)
+        added = AddedFiles(settings, lambda what, given: from_thread.run(partial(files.ask, what, **given)))
+        declared = Declared(settings.models, settings.data, settings.labels, added)
 
         def check(ask: AnyAsk) -> None:
             check_ask(ask, declared, settings.limits)
@@ -123,8 +164,10 @@ class Services:
             Pages(destinations),
             declared,
             ProcessQueue(settings.out, at_most=settings.limits.jobs, check=check),
-            CheckProcess(settings.limits.check_seconds),
+            ProcessApart(settings.limits.check_seconds),
+            files,
             RunFolders(settings),
+            added,
             Turns(settings.limits.waiting),
             Turns(settings.limits.waiting),
         )
@@ -132,13 +175,13 @@ class Services:
     def rule(self, text: str) -> dict[str, Any]:
         """Return what the page shows of a rule."""
         _check_text(text, self.settings.limits.rule)
-        with self._reading.taken():
+        with self.reading.taken():
             return _read_rule(text)
 
     def spec(self, text: str) -> dict[str, Any]:
         """Return what the page shows of a specification."""
         _check_text(text, self.settings.limits.spec)
-        with self._reading.taken():
+        with self.reading.taken():
             return _read_spec(text)
 
     def preview(self, ask: AnyAsk, count: int) -> dict[str, Any]:
@@ -146,23 +189,56 @@ class Services:
         if isinstance(ask, SuiteAsk):
             raise InputError("a suite has no preview: start the run")
         check_ask(ask, self.declared, self.settings.limits)
-        with self._previewing.taken():
-            return preview(ask, min(count, self.settings.limits.preview), self.pictures)
+        count = min(count, self.settings.limits.preview)
+        with self.previewing.taken():
+            if self._names_added(ask):
+                return self._apart("preview", ask, count)
+            return preview(ask, count, self.pictures)
 
-    def least(self, ask: AnyAsk, case: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the least change with which a case of a rule still fails."""
-        if not isinstance(ask, RulesAsk):
-            raise InputError("only a case of a rule can be shrunk")
-        check_ask(ask, self.declared, self.settings.limits)
-        with self._previewing.taken():
-            return shrunk(ask, case, self.pictures)
+    def least(self, folder: Path, case: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+        """Return the least change with which a case of a rule still fails, and what was tried for it."""
+        document, _ = document_of(folder, case)
+        ask = SuiteAsk(document=document)
+        # How many frames a reader makes is no name of anything; all else of a stranger's run is checked.
+        for data in (plain := deepcopy(document))["data"].values():
+            options = data.get("options", {})
+            data["options"] = {
+                name: one
+                for name, one in options.items()
+                if name not in ("count", "seed") or not isinstance(one, int)
+            }
+        check_ask(SuiteAsk(document=plain), self.declared, self.settings.limits)
+        with self.previewing.taken():
+            if self._names_added(ask):
+                return self._apart("shrink", ask, dict(case))
+            return shrunk(ask, case, self.pictures, progress)
 
-    def copied(self, folder: Path, case: Mapping[str, Any], ask: AnyAsk | None) -> CopiedTest:
-        """Return the suite that tries one case of a run again."""
+    def seen(self, folder: Path, case: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the street network sees in the pictures of a case."""
+        run = StoredRun.open(folder)
+        with self.previewing.taken():
+            return seen([run.image(one) for one in case["pictures"]], self.pictures)
+
+    def _names_added(self, ask: AnyAsk) -> bool:
+        """Return whether something of it was added on the page: it is opened in a process of its own."""
+        form = suite_of(ask.suite()).form
+        named = {one.model for one in form.models.values()} | {one.data for one in form.data.values()}
+        for data in form.data.values():
+            named.update(*(str(data.options[one]).split(",") for one in data.options.keys() & set(LABELLED)))
+        return any(not named.isdisjoint(self.declared.added(kind)) for kind in ("models", "data"))
+
+    def _apart(self, what: str, ask: AnyAsk, given: object) -> dict[str, Any]:
+        asked = partial(self.files.ask, what, ask=ask.model_dump(mode="json"), given=given)
+        # Whoever waits may be a thread of the bench, which knows of no loop.
+        there = self.loop and asyncio.run_coroutine_threadsafe(asked(), self.loop)
+        return pictured(there.result() if there else from_thread.run(asked), self.pictures)
+
+    def copied(self, folder: Path, cases: Sequence[Mapping[str, Any]], ask: AnyAsk | None) -> CopiedTest:
+        """Return the suite that tries some cases of a run again."""
         if ask is not None:
             check_ask(ask, self.declared, self.settings.limits)
-        with self._previewing.taken():
-            return copied_test(folder, case)
+        with self.previewing.taken():
+            return copied_test(folder, cases)
 
     def run_of(self, name: str) -> tuple[Path, Job | None]:
         """Return the folder of a run that an address names, and the job it belongs to.
@@ -196,6 +272,20 @@ class Services:
         except (RoadworthyError, OSError):
             # Whoever needs it is told what is wrong.
             return
+
+
+async def while_wanted(request: Request, work: Coroutine[Any, Any, T]) -> T:
+    """Return what some work finds out; it is given up when the page has something newer to ask."""
+    asked = asyncio.create_task(work)
+    try:
+        while not asked.done():
+            await asyncio.wait([asked], timeout=_PAUSE)
+            if not asked.done() and await request.is_disconnected():
+                break
+    finally:
+        if not asked.done():
+            asked.cancel()
+    return await asked
 
 
 def services_of(request: Request) -> Services:

@@ -42,6 +42,10 @@ class ServerLimits:
         rule: The most characters of a rule.
         spec: The most characters of a specification.
         frames: The most frames of a run.
+        suite: The most characters of a suite.
+        upload: The most bytes of a network or a film that is sent to the page.
+        added: The most models and data that are added on the page.
+        look_seconds: The most time for a first look at one of them.
         amounts: The most that a requirement of a suite may say under keys that make it run for long.
         preview: The most frames of a preview.
         check_seconds: The most time for the static checks of a specification, all questions together.
@@ -58,6 +62,10 @@ class ServerLimits:
     rule: int = 4_000
     spec: int = 20_000
     frames: int = 10_000
+    suite: int = 60_000
+    upload: int = 4 * 2**30
+    added: int = 100
+    look_seconds: float = 120.0
     amounts: Mapping[str, int] = FrozenDict(
         tries=10_000, versions=100, batches=10_000, laps=100, seconds=3_600
     )
@@ -79,6 +87,7 @@ class ServerSettings:
         data: References of data sets that runs may use, beside the built-in world.
         labels: Who may label frames, beside the data and the street network: folders of maps, networks, and
             folders in which such lie.
+        under: Folders below which models, data and suites may be chosen on the page.
         token: What a browser must show to be let in; None on loopback, where no other machine comes in.
         names: Names of this machine that requests may be addressed to, beside those of loopback.
         any_address: Whether requests may be addressed to any numeric address: a server that listens on all of
@@ -86,7 +95,7 @@ class ServerSettings:
         limits: How much one request may ask for.
 
     Raises:
-        InputError: A folder of a run does not exist, or that of new ones has a name that is no text.
+        InputError: A folder that is named does not exist, or that of new runs has a name that is no text.
     """
 
     out: Path
@@ -94,15 +103,20 @@ class ServerSettings:
     models: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
+    under: tuple[Path, ...] = ()
     token: str | None = None
     names: frozenset[str] = frozenset()
     any_address: bool = False
     limits: ServerLimits = field(default_factory=ServerLimits)
 
     def __post_init__(self) -> None:
-        for folder in self.runs:
-            if not folder.is_dir():
-                raise InputError(f"--run must be the folder of a run, got {folder}, which is no folder")
+        for option, folders in (
+            ("--run must be the folder of a run", self.runs),
+            ("--under must be a folder", self.under),
+        ):
+            for folder in folders:
+                if not folder.is_dir():
+                    raise InputError(f"{option}, got {folder}, which is no folder")
         if any("\ud800" <= letter <= "\udfff" for letter in str(self.out)):
             raise InputError(f"--out must have a name that is text, got {str(self.out)!r}")
 

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from roadworthy.cases import Scalar
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy.cases import Case, Predicted, Scalar, Verdict
 from roadworthy.errors import InputError
+from roadworthy.images import Image, read_image
 from roadworthy.labelling import estimated_by
-from roadworthy.models.load import model_name
-from roadworthy.report.rules import shrunk_violations
-from roadworthy.rules.answers import overlays
+from roadworthy.labelling.street import street_network
+from roadworthy.ontology import ontology
+from roadworthy.report.rules import shrink
 from roadworthy.rules.gauges import unit_of
-from roadworthy.rules.shrinking import Violation
+from roadworthy.rules.generation import RulePlan
+from roadworthy.rules.shrinking import Shrinking, Violation
 from roadworthy.runs.store import MEASURE, PARAMETER, clip_images, shown_images
-from roadworthy.runs.suites.forms import as_name
-from roadworthy.web.jobs.asks import RulesAsk
+from roadworthy.transforms.answers import overlays
+from roadworthy.web.jobs.asks import SuiteAsk
 from roadworthy.web.previews import trial_of
+from roadworthy.web.working import Progress
 
 if TYPE_CHECKING:
     from roadworthy.web.pages import PictureCache
@@ -167,32 +175,91 @@ def _number(value: object) -> float | None:
     return float(value) if math.isfinite(value) else math.copysign(1e308, value)
 
 
-def shrunk(ask: RulesAsk, case: Mapping[str, Any], pictures: PictureCache) -> dict[str, Any]:
-    """Return how much of the change is enough for a case to fail, with its pictures and answers.
+class _Watched(Shrinking):
+    """Tells how far it has come: by the first try and its six halves."""
+
+    progress: Progress = Progress()
+
+    def feedback(self, case: Case, verdict: Verdict) -> None:
+        super().feedback(case, verdict)
+        tries = sum(map(len, self.tried.values()))
+        self.progress(f"Trying {float(str(case.parameters['amount'])):.0%} of the change.", tries / 8)
+
+
+def shrunk(
+    ask: SuiteAsk, case: Mapping[str, Any], pictures: PictureCache, progress: Progress
+) -> dict[str, Any]:
+    """Return how much of the change is enough for a case to fail, and all that was tried, the least first.
 
     Args:
-        ask: What the run was asked for.
+        ask: The suite of this one case.
         case: The case, as the wall shows it.
         pictures: Where pictures are kept for the page.
+        progress: Is told how far it has come.
 
     Raises:
         InputError: The case does not violate, or does not any more.
     """
     if case["status"] != "violated":
         raise InputError("only a violation can be shrunk")
-    reference = next((one for one in ask.models if as_name(model_name(one)) == case["system"]), None)
-    if reference is None:
-        raise InputError(f"the model {case['system']!r} is not one that this run was asked for")
-    trial = trial_of(ask, reference)
-    violation = Violation(str(case["parameters"]["frame"]), int(case["parameters"]["seed"]))
-    smallest = shrunk_violations(trial.inside, trial.requirement, trial.data, trial.system, [violation])
-    if not smallest:
+    progress("Opening the model and the data.", None)
+    trial = trial_of(ask, *ask.models)
+    if not isinstance(trial.inside, RulePlan):
+        raise InputError("only a case of a rule can be shrunk")
+    frame = str(case["parameters"]["frame"])
+    search = _Watched(trial.inside, [Violation(frame, int(case["parameters"]["seed"]))])
+    search.progress = progress
+    shrink(search, trial.requirement, trial.data, trial.system)
+    if (found := search.smallest.get(frame)) is None:
         raise InputError("the case does not fail any more: the model answers differently from time to time")
-    (found,) = smallest
+    tried = sorted(search.tried[frame], key=lambda one: one[0])
     return {
         "amount": found.amount,
         "changes": list(found.changes),
         "pictures": [pictures.add(one.image) for one in found.frames],
         "answers": {output: list(values) for output, values in found.predictions.items()},
         "margin": found.margin,
+        "film": [_step(amount, verdict, case["parameters"], pictures) for amount, verdict in tried],
     }
+
+
+def _step(
+    amount: float, verdict: Verdict, known: Mapping[str, Any], pictures: PictureCache
+) -> dict[str, Any]:
+    """Return one amount of a change that was tried; without a picture where none could be made."""
+    frames = verdict.clue.frames if isinstance(verdict.clue, Predicted) else ()
+    row = {f"{PARAMETER}{name}": value for name, value in known.items()}
+    row |= {f"{MEASURE}{name}": value for name, value in verdict.measures.items()}
+    return {
+        "amount": amount,
+        "status": str(verdict.status),
+        "reason": verdict.reason,
+        "margin": verdict.margin,
+        "pictures": [pictures.add(one.image) for one in frames],
+        "answers": list(_answers(row)),
+    }
+
+
+def seen(paths: Sequence[Path], pictures: PictureCache) -> dict[str, Any]:
+    """Return what the street network sees in some pictures: what each pixel shows, and how near it is.
+
+    Args:
+        paths: The pictures.
+        pictures: Where pictures are kept for the page.
+    """
+    looks = street_network().look([read_image(path) for path in paths])
+    palette = np.asarray(ontology().palette, np.uint8)
+    there = np.unique([number for labels, _ in looks for number in np.unique(labels.ids)])
+    return {
+        "labels": [pictures.add(palette[labels.ids]) for labels, _ in looks],
+        "depth": [pictures.add(_near(inverse)) for _, inverse in looks],
+        "classes": [[ontology().label_classes[one], *palette[one].tolist()] for one in there if one],
+    }
+
+
+def _near(inverse: NDArray[np.float32]) -> Image:
+    """Return relative inverse depth as colours: what is near is bright."""
+    least, most = np.percentile(inverse, (1, 99))
+    grey = np.clip(255 * (inverse - least) / max(most - least, 1e-6), 0, 255).astype(np.uint8)
+    colored = cv2.applyColorMap(grey, cv2.COLORMAP_INFERNO)
+    return np.asarray(cv2.cvtColor(colored, cv2.COLOR_BGR2RGB), np.uint8)

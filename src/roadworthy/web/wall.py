@@ -7,21 +7,26 @@ import json
 import os
 import re
 import time
+from base64 import b64encode
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from threading import Lock
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from roadworthy._files import as_record, parse_json
 from roadworthy.errors import InputError
 from roadworthy.runs.gate import REFUSED
-from roadworthy.runs.store import MEASURE, Row, StoredRun
+from roadworthy.runs.store import MEASURE, PARAMETER, Row, StoredRun
 from roadworthy.studies.statistics import krippendorff_alpha
 from roadworthy.web.showing import shown
+
+if TYPE_CHECKING:
+    import pyarrow
 
 FILE = "marks.jsonl"
 """The file in the folder of a run: a line for everything that was said, the latest counts."""
@@ -44,7 +49,7 @@ class CaseMark:
         system: The name of the system.
         case: The id of the case.
         mark: What it is; empty where a mark was taken back.
-        note: Why, in words.
+        note: Why, in words; None leaves what was said before.
         rater: Who says so; empty where nobody gave a name.
         time: When, in UTC.
     """
@@ -53,7 +58,7 @@ class CaseMark:
     system: str
     case: str
     mark: Said
-    note: str = ""
+    note: str | None = ""
     rater: str = ""
     time: str = ""
 
@@ -63,8 +68,8 @@ class CaseMark:
         return self.requirement, self.system, self.case
 
 
-def add_mark(folder: Path, mark: CaseMark) -> CaseMark:
-    """Store what somebody said of a case; nothing that was said before is lost.
+def add_marks(folder: Path, marks: Sequence[CaseMark]) -> None:
+    """Store what somebody said of some cases; nothing that was said before is lost.
 
     Raises:
         InputError: The mark or the note cannot be used, or the file cannot be written.
@@ -72,29 +77,29 @@ def add_mark(folder: Path, mark: CaseMark) -> CaseMark:
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     _ = add_mark(Path(folder), CaseMark("R1", "dave2", "town-1", "fault"))
-        ...     _ = add_mark(Path(folder), CaseMark("R1", "dave2", "town-1", "unsure", "glare?"))
+        ...     add_marks(Path(folder), [CaseMark("R1", "dave2", "town-1", "fault")])
+        ...     add_marks(Path(folder), [CaseMark("R1", "dave2", "town-1", "unsure", "glare?")])
         ...     [(one.mark, one.note) for one in read_marks(Path(folder)).values()]
         [('unsure', 'glare?')]
     """
-    if mark.mark not in get_args(Said):
-        raise InputError(f"a mark is {', '.join(MARKS)} or empty, got {mark.mark!r}")
-    if len(mark.note) > _LONGEST_NOTE:
-        raise InputError(f"a note may have {_LONGEST_NOTE} characters at most, got {len(mark.note)}")
-    stamped = replace(mark, time=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
-    line = json.dumps(asdict(stamped), ensure_ascii=False) + "\n"
+    for mark in marks:
+        if mark.mark not in get_args(Said):
+            raise InputError(f"a mark is {', '.join(MARKS)} or empty, got {mark.mark!r}")
+        if (long := len(mark.note or "")) > _LONGEST_NOTE:
+            raise InputError(f"a note may have {_LONGEST_NOTE} characters at most, got {long}")
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    lines = "".join(json.dumps(asdict(replace(one, time=now)), ensure_ascii=False) + "\n" for one in marks)
     try:
         # One write to the end of the file: two browsers at once do not mix their lines.
         # Not through a link: a run that somebody else made could lead it anywhere.
         handle = os.open(folder / FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _NO_LINK, 0o666)
         try:
-            os.write(handle, line.encode("utf-8"))
+            os.write(handle, lines.encode("utf-8"))
             os.fsync(handle)
         finally:
             os.close(handle)
     except OSError as error:
         raise InputError(f"cannot write {folder / FILE}: {error.strerror}; marks are stored there") from error
-    return stamped
 
 
 def _said(folder: Path) -> Iterator[CaseMark]:
@@ -109,8 +114,12 @@ def _said(folder: Path) -> Iterator[CaseMark]:
 
 
 def read_marks(folder: Path) -> Mapping[Key, CaseMark]:
-    """Return what was said of each case last."""
-    found = {mark.key: mark for mark in _said(folder)}
+    """Return what was said of each case last; who said nothing in words left the note as it was."""
+    found: dict[Key, CaseMark] = {}
+    for mark in _said(folder):
+        before = found.get(mark.key)
+        note = mark.note if mark.note is not None else before.note if before else ""
+        found[mark.key] = replace(mark, note=note)
     return {key: mark for key, mark in found.items() if mark.mark or mark.note}
 
 
@@ -158,85 +167,30 @@ def mark_agreement(folder: Path) -> MarkAgreement:
     )
 
 
-DEVIATION, DISTANCE = "deviation", "measure.distance.1"
-"""The names, in addresses, of by how much the answer changed, and of how far away what was added stands."""
-
-
-@dataclass(frozen=True)
-class QuantityRange:
-    """Something that cases can be chosen by, in one run.
-
-    Attributes:
-        name: What addresses call it.
-        words: What it is.
-        least: The smallest of the run.
-        most: The largest.
-    """
-
-    name: str
-    words: str
-    least: float
-    most: float
-
-
-class CaseMeasure(NamedTuple):
-    """Something that cases can be measured or sorted by: in words, and what the database computes it by."""
-
-    words: str
-    expression: str
-
-
-def quantities_of(columns: Collection[str]) -> Mapping[str, CaseMeasure]:
-    """Return what cases can be measured by, in a run with some columns.
+def quantities_of(columns: Collection[str]) -> dict[str, str]:
+    """Return what cases can be measured by, in a run with some columns, and what the database computes it by.
 
     Example:
         >>> list(quantities_of({"visual_change", "margin", "measure.after", "measure.before"}))
-        ['visual_change', 'deviation', 'margin']
+        ['margin', 'visual_change', 'deviation']
     """
     plain = {
-        "visual_change": "Δv of the change",
-        "measure.strength": "strength of the change",
-        DISTANCE: "distance, in m",
-        DEVIATION: "deviation of the answer",
         "margin": "margin",
+        "visual_change": "visual_change",
+        "distance": f"{MEASURE}distance.1",
+        "strength": f"{MEASURE}strength",
     }
-    computed = {name: _column(name) for name in plain if name in columns}
-    if expression := _deviation(columns):
-        computed[DEVIATION] = expression
-    return {name: CaseMeasure(words, computed[name]) for name, words in plain.items() if name in computed}
-
-
-def orders_of(columns: Collection[str]) -> Mapping[str, CaseMeasure]:
-    """Return how the cases of a run with some columns can be sorted.
-
-    Example:
-        >>> list(orders_of({"visual_change", "margin", "measure.error"}))
-        ['believable', 'margin', 'best', 'deviating', 'steady', 'unseen', 'seen', 'case']
-    """
-    known = quantities_of(columns)
-    # A margin that is infinite measures nothing, and a change of which little is left is no street.
-    odd = f"CASE WHEN isinf(margin) THEN 2 WHEN visual_change > {_HARDLY_A_STREET} THEN 1 ELSE 0 END"
-    # Among what is not applicable, what the gate refused has pictures.
-    refused = f'"{MEASURE}{REFUSED}" IS NULL, ' if f"{MEASURE}{REFUSED}" in columns else ""
-    found = {
-        "believable": CaseMeasure("what a driver would meet first", f"{refused}{odd}, visual_change"),
-        "margin": CaseMeasure("margin, worst first", "margin"),
-        "best": CaseMeasure("margin, best first", "margin DESC"),
+    outputs = {f"{PARAMETER}output.{number}": f"{MEASURE}before.{number}" for number in range(1, 10)}
+    speeds = [
+        f"CASE WHEN \"{output}\" = 'speed' THEN {_column(before)} END"
+        for output, before in outputs.items()
+        if {output, before} <= set(columns)
+    ]
+    computed = {name: _column(column) for name, column in plain.items() if column in columns} | {
+        "deviation": _deviation(columns),
+        "speed": f"coalesce({', '.join(speeds)}, NULL)" if speeds else "",
     }
-    if DEVIATION in known:
-        by = known[DEVIATION].expression
-        found["deviating"] = CaseMeasure("deviation, largest first", f"{by} DESC")
-        found["steady"] = CaseMeasure("deviation, smallest first", by)
-    found["unseen"] = CaseMeasure("change, least seen first", "visual_change")
-    found["seen"] = CaseMeasure("change, best seen first", "visual_change DESC")
-    if DISTANCE in known:
-        by = known[DISTANCE].expression
-        found["near"] = CaseMeasure("distance, nearest first", by)
-        found["far"] = CaseMeasure("distance, farthest first", f"{by} DESC")
-    return {
-        name: CaseMeasure(one.words, f"{one.expression} NULLS LAST, margin NULLS LAST")
-        for name, one in found.items()
-    } | {"case": CaseMeasure("frame", '"case"')}
+    return {name: expression for name, expression in computed.items() if expression}
 
 
 def _deviation(columns: Collection[str]) -> str:
@@ -271,52 +225,28 @@ def _column(name: str) -> str:
     return f'TRY_CAST("{name}" AS DOUBLE)'
 
 
-_STATUSES = {
-    "failures": "status IN ('violated', 'error')",
-    "violated": "status = 'violated'",
-    "error": "status = 'error'",
-    "passed": "status = 'passed'",
-    "not applicable": "status IN ('not applicable', 'engine error')",
-    "all": "true",
-}
-# Columns that say what was changed, the first that a run has.
+# Columns that say what was changed, the first that a row has.
 _CHANGES = ("param.change.1", "param.transform", "param.transformation", "param.change")
-# Δv above which little is left of an image; what was measured to be recognised lies below.
-_HARDLY_A_STREET = 0.9
-_FIELD, _RECORD = "\x1f", "\x1e"
-
+_TEXTS = "requirement", "system", "case", "status", "cluster"
+_AT_MOST = 500_000
+"""Cases that a page holds: failures and the worst first, where a run has more."""
 
 Word = Annotated[str, Field(max_length=500)]
-Limit = Annotated[float | None, Field(allow_inf_nan=False)]
+Name = Annotated[str, Field(max_length=2000)]
 
 
-class Selection(BaseModel):
-    """Which cases a wall shows, and in which order, as the address of a page says it.
+class CaseName(BaseModel):
+    """Which case is meant."""
 
-    Attributes:
-        requirement: The id of the requirement; of all when empty.
-        system: The name of the system; of all when empty.
-        status: Failures (violations and errors), one status, or all.
-        change: What was changed; anything when empty.
-        tag: A tag of the requirement; any when empty.
-        amount: What least and most are about: one of the wall's amounts.
-        least: The smallest amount.
-        most: The largest amount.
-        mark: What people said of it; "none" for what nobody has marked; anything when empty.
-        order: One of the wall's orders.
-    """
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    requirement: Word
+    system: Word
+    case: Name
 
-    model_config = ConfigDict(frozen=True)
-    requirement: Word = ""
-    system: Word = ""
-    status: Word = "failures"
-    change: Word = ""
-    tag: Word = ""
-    amount: Word = "visual_change"
-    least: Limit = None
-    most: Limit = None
-    mark: Word = ""
-    order: Word = "believable"
+    @property
+    def key(self) -> Key:
+        """The case, as marks are kept by it."""
+        return self.requirement, self.system, self.case
 
 
 class Wall:
@@ -334,138 +264,88 @@ class Wall:
         self._run = StoredRun.open(folder)
         self._lock = Lock()  # a database is for one thread at a time
         self._columns = {str(row["name"]) for row in self._ask(_COLUMNS)}
-        change = next((one for one in _CHANGES if one in self._columns), None)
-        self._facets = {"requirement": "requirement", "system": "system", "change": change}
-        # What is chosen is looked up here, and never put into a question as it is.
-        self._quantities = quantities_of(self._columns)
-        self._orders = orders_of(self._columns)
 
-    def _ask(self, sql: str, parameters: tuple[str | float, ...] = ()) -> list[Row]:
+    def _ask(self, sql: str, parameters: tuple[str, ...] = ()) -> list[Row]:
         with self._lock:
             return self._run.query(sql, parameters)
 
-    @property
-    def texts(self) -> Mapping[str, str]:
-        """What the requirements say, by their ids."""
-        return {pair.requirement.id: pair.requirement.text for pair in self._run.pairs}
+    def table(self) -> dict[str, Any]:
+        """Return all cases as columns: each name once, and numbers as a browser holds them.
 
-    def facets(self) -> dict[str, list[tuple[str, int]]]:
-        """Return what can be chosen, each with the number of its failures; tags are those of requirements."""
-        failing = _STATUSES["failures"]
-        found = {
-            name: []
-            if column is None
-            else [
-                (str(row["name"]), int(str(row["number"])))
-                for row in self._ask(
-                    f'SELECT "{column}" AS name, count(*) FILTER ({failing}) AS number FROM cases '
-                    f'WHERE "{column}" IS NOT NULL GROUP BY ALL ORDER BY number DESC, name LIMIT 500'
-                )
-            ]
-            for name, column in self._facets.items()
-        }
-        failures = dict(found["requirement"])
-        tagged = {tag: sum(failures.get(one, 0) for one in ids) for tag, ids in self._tagged().items()}
-        return {**found, "tag": sorted(tagged.items(), key=lambda one: (-one[1], one[0]))}
-
-    def _tagged(self) -> Mapping[str, set[str]]:
-        """Return the ids of the requirements with each tag."""
-        found: dict[str, set[str]] = {}
-        for pair in self._run.pairs:
-            for tag in pair.requirement.tags:
-                found.setdefault(tag, set()).add(pair.requirement.id)
-        return found
-
-    def amounts(self) -> list[QuantityRange]:
-        """Return what cases can be chosen by the size of, with the smallest and the largest of this run."""
-        ends = ", ".join(
-            f"{end}({one.expression}) FILTER (isfinite({one.expression})) AS {end}_{number}"
-            for number, one in enumerate(self._quantities.values())
-            for end in ("min", "max")
-        )
-        (row,) = self._ask(f"SELECT {ends} FROM cases")
-        return [
-            QuantityRange(name, one.words, float(str(row[f"min_{number}"])), float(str(row[f"max_{number}"])))
-            for number, (name, one) in enumerate(self._quantities.items())
-            if row[f"min_{number}"] is not None
-        ]
-
-    def orders(self) -> dict[str, str]:
-        """Return how cases can be sorted, with what the page says of it."""
-        return {name: one.words for name, one in self._orders.items()}
-
-    def window(self, selection: Selection, offset: int, limit: int) -> dict[str, Any]:
-        """Return some of the chosen cases, and how many there are."""
-        marks = read_marks(self.folder)
-        where, order, values = self._chosen(selection, marks)
-        counted = self._ask(f"SELECT count(*) AS number FROM cases WHERE {where}", values)
-        rows = self._ask(
-            f"SELECT * FROM cases WHERE {where} ORDER BY {order} "
-            f"LIMIT ${len(values) + 1} OFFSET ${len(values) + 2}",
-            (*values, limit, offset),
-        )
+        The worst of each requirement come first, then the second worst: their margins have different units.
+        An infinite margin measures nothing, and comes last of its requirement.
+        """
+        texts = {name: f'"{name}"' for name in _TEXTS if name in self._columns}
+        if changes := [f'"{one}"' for one in _CHANGES if one in self._columns]:
+            texts["change"] = f"coalesce({', '.join(changes)}, NULL)"
+        numbers = quantities_of(self._columns)
+        columns = texts | {name: f"CAST({expression} AS DOUBLE)" for name, expression in numbers.items()}
+        chosen = ", ".join(f'{expression} AS "{name}"' for name, expression in columns.items())
+        failing = "status IN ('violated', 'error')"
+        # What the gate refused has pictures, so of what is not applicable it is looked at first.
+        refused = f'"{MEASURE}{REFUSED}" IS NULL, ' if f"{MEASURE}{REFUSED}" in self._columns else ""
+        with self._lock:
+            found = self._run.table(
+                f"SELECT {chosen} FROM cases ORDER BY {failing} DESC, row_number() OVER "
+                f"(PARTITION BY requirement, {failing} ORDER BY {refused}isinf(margin) NULLS LAST, margin, "
+                f'system, "case"), requirement LIMIT {_AT_MOST}'
+            )
         return {
-            "total": int(str(counted[0]["number"])),
-            "offset": offset,
-            "cases": [shown(row, marks.get(_key(row))) for row in rows],
+            "rows": found.num_rows,
+            "total": sum(sum(pair.counts.values()) for pair in self._run.pairs),
+            "requirements": self._requirements(),
+            "categories": {name: _codes(found.column(name)) for name in texts},
+            "numbers": {name: _binary(found.column(name), np.float32, np.nan) for name in numbers},
+            "marks": [asdict(one) for one in read_marks(self.folder).values()],
         }
 
-    def place(self, selection: Selection, requirement: str, system: str, case: str) -> int | None:
-        """Return the place of a case among the chosen ones; None if it is not among them."""
-        where, order, values = self._chosen(selection, read_marks(self.folder))
-        rows = self._ask(
-            f'SELECT place FROM (SELECT requirement, system, "case", row_number() OVER (ORDER BY {order}) '
-            f"- 1 AS place FROM cases WHERE {where}) WHERE requirement = ${len(values) + 1} "
-            f'AND system = ${len(values) + 2} AND "case" = ${len(values) + 3}',
-            (*values, requirement, system, case),
+    def _requirements(self) -> dict[str, dict[str, Any]]:
+        """Return of each requirement, as asked for, its text, tags, and in what its margins are measured."""
+        samples = self._ask(
+            "SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY requirement ORDER BY margin NULLS LAST)"
+            " AS place FROM cases) WHERE place = 1"
         )
-        return int(str(rows[0]["place"])) if rows else None
+        units = {str(row["requirement"]): shown(row)["unit"] for row in samples}
+        known = {pair.requirement.id: pair.requirement for pair in self._run.pairs}
+        return {
+            id: {"text": known[id].text, "tags": known[id].tags, "unit": units.get(id, "")}
+            for id in dict.fromkeys([*self._run.asked, *known])
+            if id in known
+        }
 
-    def case(self, requirement: str, system: str, case: str) -> dict[str, Any]:
+    def cases(self, named: Sequence[CaseName]) -> list[dict[str, Any]]:
+        """Return some cases, in the order in which they are named; one that is not there is left out."""
+        wanted = _RECORD.join(_FIELD.join(one.key) for one in named)
+        rows = self._ask(
+            'SELECT * FROM cases WHERE "case" IN (SELECT unnest(string_split($2, chr(30)))) AND '
+            'requirement || chr(31) || system || chr(31) || "case" '
+            "IN (SELECT unnest(string_split($1, chr(30))))",
+            (wanted, _RECORD.join({one.case for one in named})),
+        )
+        marks = read_marks(self.folder)
+        found = {_key(row): shown(row, marks.get(_key(row))) for row in rows}
+        return [found[one.key] for one in named if one.key in found]
+
+    def case(self, named: CaseName) -> dict[str, Any]:
         """Return one case.
 
         Raises:
             InputError: There is none of that name.
         """
-        rows = self._ask(
-            'SELECT * FROM cases WHERE requirement = $1 AND system = $2 AND "case" = $3 LIMIT 1',
-            (requirement, system, case),
-        )
-        if not rows:
-            raise InputError(f"this run has no case {case!r} of {requirement!r} on {system!r}")
-        return shown(rows[0], read_marks(self.folder).get(_key(rows[0])))
+        for found in self.cases([named]):
+            return found
+        raise InputError(f"this run has no case {named.case!r} of {named.requirement!r} on {named.system!r}")
 
-    def _chosen(
-        self, selection: Selection, marks: Mapping[Key, CaseMark]
-    ) -> tuple[str, str, tuple[str | float, ...]]:
-        """Return which cases are chosen, in which order, and the values that the former speaks of."""
-        if selection.order not in self._orders or selection.status not in _STATUSES:
-            raise InputError(
-                f"cases are not sorted by {selection.order!r} or chosen by {selection.status!r} here"
-            )
-        if selection.amount not in self._quantities:
-            known = ", ".join(self._quantities)
-            raise InputError(f"cases are not chosen by {selection.amount!r} here: known are {known}")
-        conditions, values = [_STATUSES[selection.status]], list[str | float]()
-        for name, column in self._facets.items():
-            if column is not None and (value := getattr(selection, name)):
-                values.append(value)
-                conditions.append(f'"{column}" = ${len(values)}')
-        if selection.tag:
-            values.append(_RECORD.join(self._tagged().get(selection.tag, ())))
-            conditions.append(f"requirement IN (SELECT unnest(string_split(${len(values)}, chr(30))))")
-        for limit, sign in ((selection.least, ">="), (selection.most, "<=")):
-            if limit is not None:
-                values.append(limit)
-                conditions.append(f"{self._quantities[selection.amount].expression} {sign} ${len(values)}")
-        if selection.mark:
-            marked = [one.key for one in marks.values() if selection.mark in ("none", one.mark)]
-            values.append(_RECORD.join(map(_FIELD.join, marked)))
-            named = 'requirement || chr(31) || system || chr(31) || "case"'
-            among = f"({named}) IN (SELECT unnest(string_split(${len(values)}, chr(30))))"
-            conditions.append(f"NOT {among}" if selection.mark == "none" else among)
-        order = f'{self._orders[selection.order].expression}, requirement, system, "case"'
-        return " AND ".join(conditions), order, tuple(values)
+
+def _codes(column: pyarrow.ChunkedArray) -> dict[str, Any]:
+    """Return the different texts of a column, and for each row which it is; -1 where there is none."""
+    whole = column.cast("string").combine_chunks().dictionary_encode()
+    return {"names": whole.dictionary.to_pylist(), "codes": _binary(whole.indices, np.int32, -1)}
+
+
+def _binary(column: pyarrow.Array, kind: type[np.generic], missing: float) -> str:
+    with np.errstate(over="ignore"):
+        return b64encode(column.fill_null(missing).to_numpy().astype(kind).tobytes()).decode()
 
 
 class Walls:
@@ -502,6 +382,7 @@ class Walls:
 
 
 _COLUMNS = "SELECT column_name AS name FROM (DESCRIBE cases)"
+_FIELD, _RECORD = "\x1f", "\x1e"
 
 
 def _key(row: Row) -> Key:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,19 +11,18 @@ from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ConfigDict, Field
 
+from roadworthy.errors import InputError
 from roadworthy.web.jobs.asks import Ask
 from roadworthy.web.rule_text import ROLES as RULE_ROLES
-from roadworthy.web.services import Here, services_of
+from roadworthy.web.services import Here, services_of, while_wanted
 from roadworthy.web.spec_text import ROLES as SPEC_ROLES
 
 _EXAMPLES = Path(__file__).with_name("examples.yaml")
 
 router = APIRouter()
 
-_PAUSE = 0.1  # seconds between two looks whether anybody still waits
 
-
-class _Text(BaseModel):
+class TypedText(BaseModel):
     """What is typed."""
 
     model_config = ConfigDict(extra="forbid")
@@ -65,33 +63,30 @@ def page(request: Request, services: Here) -> Response:
 
 
 @router.post("/write/rule")
-def rule(services: Here, typed: _Text) -> dict[str, Any]:
+def rule(services: Here, typed: TypedText) -> dict[str, Any]:
     """Return how a rule is read."""
     return services.rule(typed.text)
 
 
 @router.post("/write/spec")
-def spec(services: Here, typed: _Text) -> dict[str, Any]:
+def spec(services: Here, typed: TypedText) -> dict[str, Any]:
     """Return how a specification is read."""
     return services.spec(typed.text)
 
 
 @router.post("/write/check")
-async def check(request: Request, typed: _Text) -> dict[str, Any]:
+async def check(request: Request, typed: TypedText) -> dict[str, Any]:
     """Return what static checks find out; given up when the page has something newer to ask."""
     services = services_of(request)
     if (await run_in_threadpool(services.spec, typed.text))["state"] != "read":
         return {"state": "unchecked", "reason": "The specification still has errors."}
-    asked = asyncio.create_task(services.checks.check(typed.text))
+    # A question takes at most a quarter of the time; the rest is for the others.
+    asked = services.checks.ask("check", text=typed.text, seconds=services.checks.seconds / 4)
     try:
-        while not asked.done():
-            await asyncio.wait([asked], timeout=_PAUSE)
-            if not asked.done() and await request.is_disconnected():
-                break
-    finally:
-        if not asked.done():
-            asked.cancel()
-    return await asked
+        return await while_wanted(request, asked)
+    except InputError as error:
+        longer = "`roadworthy bbsl check` may take longer: --seconds says how long."
+        return {"state": "unknown", "reason": f"{str(error).capitalize()}. {longer}"}
 
 
 @router.post("/write/preview")

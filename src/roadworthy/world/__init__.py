@@ -10,14 +10,21 @@
 
 from roadworthy.world.camera import Camera
 from roadworthy.world.conditions import LEVELS, SEASONS, TIMES, WEATHERS, Conditions
-from roadworthy.world.driver import Caution, VehicleLimits, VehicleState, advance, careful_driver, cautions
+from roadworthy.world.driver import (
+    PATH_TIMES,
+    VehicleLimits,
+    VehicleState,
+    advance,
+    careful_driver,
+    careful_path,
+    cautions,
+)
 from roadworthy.world.edits import add, remove, replace, with_conditions
-from roadworthy.world.planning import PATH_TIMES, careful_path
-from roadworthy.world.render import Picture, boxes_of, frame_of, render
+from roadworthy.world.render import Picture, frame_of, render
 from roadworthy.world.roadside import make_scene, traffic_after
-from roadworthy.world.scene import Marking, Scene, Scenery, WorldObject
+from roadworthy.world.scene import Scene, Scenery, WorldObject
 from roadworthy.world.simulation import Observation, Simulation
-from roadworthy.world.track import HELD_OUT_TRACK_NAMES, TRACK_NAMES, Track, Zone, track
+from roadworthy.world.track import HELD_OUT_TRACK_NAMES, TRACK_NAMES, Track, track
 
 __all__ = [
     "LEVELS",
@@ -28,9 +35,7 @@ __all__ = [
     "TRACK_NAMES",
     "WEATHERS",
     "Camera",
-    "Caution",
     "Conditions",
-    "Marking",
     "Observation",
     "Picture",
     "Scene",
@@ -40,10 +45,8 @@ __all__ = [
     "Track",
     "VehicleLimits",
     "VehicleState",
-    "Zone",
     "add",
     "advance",
-    "boxes_of",
     "careful_driver",
     "careful_path",
     "cautions",

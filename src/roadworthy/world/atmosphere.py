@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 
 from roadworthy.world import classes
-from roadworthy.world.camera import Array, Bytes, Camera, Floats, look_up, vector
+from roadworthy.world.camera import Array, Bytes, Camera, Floats, bytes_of, vector
 from roadworthy.world.conditions import Conditions, Light
 from roadworthy.world.raster import Raster
 from roadworthy.world.scene import Scene
@@ -32,17 +32,16 @@ class Precipitation:
     @classmethod
     def of(cls, scene: Scene, shape: tuple[int, ...]) -> Precipitation | None:
         """Return the rain or snow of a scene, None in dry weather."""
-        height, width = shape
         rain, snow = scene.conditions.amount("rainy"), scene.conditions.amount("snowy")
+        level = round(max(rain, snow) * 12)
+        if not level:
+            return None
         look = int(np.random.default_rng(scene.seed + 2).integers(6))
         light = float(scene.conditions.light.ambient.mean())
-        if round(rain * 12):
-            layer = _rain(height, width, round(rain * 12), look)
+        layer = (_rain if rain else _flakes)(*shape, level, look)
+        if rain:
             return cls._of_layer(layer, 0.26 + 0.24 * rain, _DROP * np.float32(0.30 + 0.70 * light))
-        if round(snow * 12):
-            layer = _flakes(height, width, round(snow * 12), look)
-            return cls._of_layer(layer, 1.0, _FLAKE * np.float32(0.42 + 0.58 * min(1.0, light * 1.2)))
-        return None
+        return cls._of_layer(layer, 1.0, _FLAKE * np.float32(0.42 + 0.58 * min(1.0, light * 1.2)))
 
     @classmethod
     def _of_layer(cls, layer: Bytes, strength: float, color: Array) -> Precipitation:
@@ -99,16 +98,17 @@ _NOISE_SIZE = 512
 _EXPOSURE = 0.6  # of soft pictures, whose highlights would not fit into bytes otherwise
 
 
-def clearness(light: Light, labels: Bytes, depth: Array, *, has_sky: bool) -> Array:
-    """Return how much of what is seen comes through the haze before it."""
+def clearness(light: Light, labels: Bytes, depth: Array, high: slice) -> Array:
+    """Return how much of what is seen comes through the haze before it; sky is seen in ``high`` rows only."""
     far = depth.clip(np.float32(0), np.float32(5000))
     far *= np.float32(-light.density)
     clear = np.asarray(cv2.exp(far), dtype=np.float32)
-    if has_sky:
-        sky = (labels == classes.SKY).view(np.uint8)
-        clear[sky > 0] = 1
+    above = clear[high]
+    if len(above):
+        sky = (labels[high] == classes.SKY).view(np.uint8)
+        np.maximum(above, sky, out=above)
         # A pixel whose sample is sky may be half tree; without the tree's haze it would be a dark speck.
-        cv2.copyTo(cv2.erode(clear, _NEIGHBOURS), sky, clear)
+        cv2.copyTo(cv2.erode(above, _NEIGHBOURS), sky, above)
     return clear
 
 
@@ -122,15 +122,14 @@ class Sky:
         azimuth = math.pi / 2 - view.heading + _azimuths(raster.camera)
         self._column = np.mod(np.rint(azimuth * (width / (2 * math.pi))), width).astype(np.intp)
         row = np.rint((1 - (view.pitch - np.arctan(raster.ray_y[:, 0])) / PANORAMA_TOP) * (height - 1))
-        self._start = np.clip(row, 0, height - 1).astype(np.intp) * width
+        self._row = np.clip(row, 0, height - 1).astype(np.intp)
 
     def planes(self, rows: slice, share: Array) -> tuple[Array, Array, Array] | None:
         """Return red, green and blue of the sky in some rows, as far as it shows; None where it does not."""
-        if not share.any():
+        if not cv2.countNonZero(share):
             return None
-        index = self._start[rows][:, None] + self._column
-        picked = look_up(self._panorama.ravel(), index).view(np.uint8).reshape(*share.shape, 4)
-        red, green, blue, _ = cv2.split(picked)
+        picked = self._panorama.take(self._row[rows], axis=0).take(self._column, axis=1)
+        red, green, blue, _ = bytes_of(picked)
         return red * share, green * share, blue * share
 
 

@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 
-from roadworthy.errors import SceneError, suggest
+from roadworthy.errors import SceneError, check_known, suggest
 from roadworthy.ontology import ontology
 from roadworthy.world import classes
 from roadworthy.world.camera import Array, vector
@@ -106,8 +106,7 @@ def _canonical(word: str, allowed: tuple[str, ...], what: str) -> str:
 
 def _amount(level: float | str) -> float:
     if isinstance(level, str):
-        if level not in LEVELS:
-            raise SceneError(f"unknown level {level!r}: {suggest(level, LEVELS)}")
+        check_known("unknown level", level, LEVELS, SceneError)
         return LEVELS[level]
     if not 0 <= level <= 1:
         raise SceneError(f"a weather level lies between 0 and 1, got {level}")

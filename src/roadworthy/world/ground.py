@@ -142,12 +142,11 @@ class _Table:
 
     def ahead(self, s: float) -> list[_Piece]:
         """Return what lies between just behind ``s`` and the distance where paint is no longer drawn."""
-        pieces = []
-        for lap in (-self.length, 0.0, self.length):
-            first, last = np.searchsorted(self.key, [s - 3.0 - lap, s + _PAINT_UNTIL - lap]).tolist()
-            if first < last:
-                pieces.append((self.rows[first:last], lap - s))
-        return pieces
+        laps = (-self.length, 0.0, self.length)
+        bounds = np.searchsorted(self.key, [to - lap for lap in laps for to in (s - 3.0, s + _PAINT_UNTIL)])
+        ends = iter(bounds.tolist())
+        spans = zip(laps, ends, ends, strict=True)
+        return [(self.rows[first:last], lap - s) for lap, first, last in spans if first < last]
 
 
 _Metres = float | Floats
@@ -353,9 +352,10 @@ class Placement:
     @classmethod
     def of(cls, scene: Scene, camera: Camera, view: CameraView, season: str) -> Placement:
         """Find the things that a camera may see."""
-        group = _everything(scene.track, scene.scenery, scene.actors, season)
-        length = scene.track.length
-        gap = np.mod(group.along - (scene.s + _THINGS_FROM), length) + _THINGS_FROM
+        length, start = scene.track.length, scene.s + _THINGS_FROM
+        actors = (one for one in scene.actors if (one.s - start) % length + _THINGS_FROM < _THINGS_UNTIL)
+        group = _everything(scene.track, scene.scenery, tuple(actors), season)
+        gap = np.mod(group.along - start, length) + _THINGS_FROM
         rows = np.flatnonzero(gap < _THINGS_UNTIL)
         base, heading = group.base[rows], group.heading[rows]
         middle = view.to_camera(base)

@@ -6,11 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import compress
 
 import cv2
 import numpy as np
 
-from roadworthy.world.camera import Array, Bytes, Flags, vector
+from roadworthy.world.camera import Array, Bytes, vector
 from roadworthy.world.conditions import Light
 from roadworthy.world.ground import Placed
 from roadworthy.world.mesh import Pair, Point
@@ -30,22 +31,19 @@ class _GroundShapes:
     """Collects convex shapes on the ground, projects them all at once and fills them into masks."""
 
     def __init__(self) -> None:
-        self._points: list[Array] = []
-        self._heights: list[float] = []
-        self._targets: list[tuple[Bytes, int]] = []
+        self._shapes: list[tuple[Array, float, Bytes, int]] = []
 
     def add(self, mask: Bytes, value: int, outline: Array, height: float) -> None:
-        self._points.append(outline)
-        self._heights.append(height)
-        self._targets.append((mask, value))
+        self._shapes.append((outline, height, mask, value))
 
     def fill(self, raster: Raster) -> None:
-        if not self._points:
+        if not self._shapes:
             return
-        sizes = np.array([len(p) for p in self._points])
+        outlines, heights, masks, values = zip(*self._shapes, strict=True)
+        sizes = np.array([len(outline) for outline in outlines])
         ground = np.empty((int(sizes.sum()), 3), dtype=np.float32)
-        ground[:, :2] = np.concatenate(self._points)
-        ground[:, 2] = np.repeat(vector(self._heights), sizes)
+        ground[:, :2] = np.concatenate(outlines)
+        ground[:, 2] = np.repeat(vector(heights), sizes)
         points = raster.view.to_camera(ground)
         camera = raster.camera
         projection = camera.projection()
@@ -59,11 +57,10 @@ class _GroundShapes:
         whole = np.logical_and.reduceat(visible, first)
         low, high = np.minimum.reduceat(fixed, first), np.maximum.reduceat(fixed, first)
         seen = (high >= 0).all(axis=1) & (low[:, 0] < camera.width * 16) & (low[:, 1] < camera.height * 16)
-        for i in np.flatnonzero(seen).tolist():
-            start, end = first[i], last[i]
-            outline = fixed[start:end] if whole[i] else fixed[start:end][visible[start:end]]
+        spans = zip(first.tolist(), last.tolist(), whole.tolist(), masks, values, strict=True)
+        for start, end, complete, mask, value in compress(spans, seen.tolist()):
+            outline = fixed[start:end] if complete else fixed[start:end][visible[start:end]]
             if len(outline) >= 3:
-                mask, value = self._targets[i]
                 # Only quads are known to go round in order.
                 hull = cv2.convexHull(outline) if end - start > 4 else outline
                 cv2.fillConvexPoly(mask, hull, value, cv2.LINE_AA, 4)
@@ -200,46 +197,27 @@ class Influence:
         cv2.copyTo(pools, ground, dimmed)
         return cls(contact, cast, dimmed, halos(ground.shape, raster, light))
 
-    def differs(self, other: Influence) -> Flags:
-        """Return where two pictures of the same size differ in shadow or light."""
-        found: Flags = (self.contact != other.contact) | (self.cast != other.cast)
-        found |= np.not_equal(_or_dark(self.pools), _or_dark(other.pools))
-        found |= np.not_equal(_or_dark(self.halos), _or_dark(other.halos)).any(axis=-1)
-        return found
-
-
-def _or_dark(light: Bytes | None) -> Bytes:
-    return np.zeros(1, np.uint8) if light is None else light
-
 
 _WARM = (1.0, 0.80, 0.50)
 _WHITE = (1.0, 0.97, 0.88)
 _RED = (1.0, 0.16, 0.12)
 _SIGNALS = {"red": _RED, "yellow": (1.0, 0.75, 0.2), "green": (0.25, 1.0, 0.5)}
+_SHINING = frozenset({"pole", "traffic light", "vehicle"})
 _HALOS_UNTIL = 160.0  # metres
 
 
 def headlights(raster: Raster, depth: Array, rows: slice) -> Array:
     """Return how strongly dipped headlights reach each pixel of some rows with their depth."""
     ahead = depth.clip(np.float32(0.0), np.float32(400.0))
-    side = ahead * raster.ray_x[rows]
-    side -= np.float32(0.3)
-    side /= np.float32(2.2) + np.float32(0.2) * ahead
-    side *= side
-    side += np.float32(1.0)
+    side = (ahead * raster.ray_x[rows] - np.float32(0.3)) / (np.float32(2.2) + np.float32(0.2) * ahead)
+    wide = side * side + np.float32(1.0)
     # The dipped beam is cut off above the height of the lamps.
-    below: Array = ahead * (raster.ray_y[rows] + np.float32(0.012))
-    below += np.float32(0.2)
+    below = ahead * (raster.ray_y[rows] + np.float32(0.012)) + np.float32(0.2)
     below /= np.float32(0.5) + np.abs(below)
-    below *= np.float32(1.5 * 0.39)
-    below += np.float32(1.5 * 0.61)
-    ahead *= np.float32(1 / 17)
-    ahead *= ahead
-    ahead += np.float32(1.0)
-    ahead *= side
-    ahead *= side
-    below /= ahead
-    return below
+    far = ahead * np.float32(1 / 17)
+    strength: Array = below * np.float32(1.5 * 0.39) + np.float32(1.5 * 0.61)
+    strength /= (far * far + np.float32(1.0)) * wide * wide
+    return strength
 
 
 @lru_cache(maxsize=256)
@@ -258,12 +236,10 @@ def _sources(placed: Placed, towards_us: bool) -> list[tuple[Point, tuple[float,
         return [(LAMP_HEAD, _WARM, 1.5)]
     if thing.element == "traffic light":
         return [((-0.2, 0.0, SIGNAL_LAMPS[thing.kind]), _SIGNALS[thing.kind], 0.9)]
-    if thing.element == "vehicle":
-        length, width = placed.mesh.footprint
-        forward, color, size = (length / 2, _WHITE, 1.3) if towards_us else (-length / 2, _RED, 0.55)
-        up = 0.68 if thing.kind == "car" else 0.92
-        return [((forward, sign * (width / 2 - 0.2), up), color, size) for sign in (-1, 1)]
-    return []
+    length, width = placed.mesh.footprint
+    forward, color, size = (length / 2, _WHITE, 1.3) if towards_us else (-length / 2, _RED, 0.55)
+    up = 0.68 if thing.kind == "car" else 0.92
+    return [((forward, sign * (width / 2 - 0.2), up), color, size) for sign in (-1, 1)]
 
 
 def halos(shape: tuple[int, ...], raster: Raster, light: Light) -> Bytes:
@@ -273,9 +249,10 @@ def halos(shape: tuple[int, ...], raster: Raster, light: Light) -> Bytes:
     view, projection = raster.view, raster.camera.projection()
     lamps = []
     for row, placed in enumerate(raster.geometry.things):
-        towards_us = math.cos(placed.heading - view.heading) < 0
-        for local, color, size in _sources(placed, towards_us):
-            lamps.append((row, placed.to_world(local), color, size))
+        if placed.thing.element in _SHINING:
+            towards_us = math.cos(placed.heading - view.heading) < 0
+            for local, color, size in _sources(placed, towards_us):
+                lamps.append((row, placed.to_world(local), color, size))
     seen_at = view.to_camera(vector([place for _, place, _, _ in lamps]).reshape(-1, 3)).tolist()
     for (row, _, color, size), (x, y, z) in zip(lamps, seen_at, strict=True):
         if not NEAR < z < _HALOS_UNTIL:

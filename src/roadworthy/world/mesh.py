@@ -7,12 +7,13 @@ prototype: it is built once, shared by every thing that looks alike, and placed 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from roadworthy._yaml import read_yaml
 from roadworthy.world import classes
@@ -98,6 +99,12 @@ def shaded(color: Color, amount: float) -> Color:
     return (r, g, b)
 
 
+def tinted(text: str, colors: Mapping[str, Color]) -> Color:
+    """Return the colour that a text names, such as "coat" or "coat*0.8", which is darker."""
+    name, _, amount = text.partition("*")
+    return shaded(colors[name], float(amount or 1.0))
+
+
 class MeshBuilder:
     """Collects faces and makes a :class:`Mesh` of them."""
 
@@ -115,7 +122,7 @@ class MeshBuilder:
 
     def face(
         self,
-        points: Sequence[Point],
+        points: Sequence[Point] | NDArray[np.float64],
         color: Color,
         *,
         centre: Point | None = None,
@@ -160,26 +167,35 @@ class MeshBuilder:
         up: Pair,
         color: Color,
         *,
-        grain: float = 0.0,
-        rank: int = 0,
+        top: tuple[Pair, Pair] | None = None,
+        faces: str = "bflrt",
+        inset: float = 0.0,
         roof: Color | None = None,
+        rank: int = 0,
+        glow: float = 0.0,
+        grain: float = 0.0,
         label: int | None = None,
-        skip: str = "",
     ) -> None:
-        """Add the five visible sides of a box: (b)ack, (f)ront, (l)eft, (r)ight, (t)op."""
+        """Add faces of a box: (b)ack, (f)ront, (l)eft, (r)ight, (t)op.
+
+        With ``top``, the forward and right span of its upper end, it tapers; ``inset`` is the share by which
+        faces are smaller, so that a frame of what is below stays.
+        """
         (f0, f1), (r0, r1), (u0, u1) = forward, right, up
+        (g0, g1), (s0, s1) = top or (forward, right)
         centre = ((f0 + f1) / 2, (r0 + r1) / 2, (u0 + u1) / 2)
         for side, points in {
-            "b": [(f0, r0, u0), (f0, r1, u0), (f0, r1, u1), (f0, r0, u1)],
-            "f": [(f1, r0, u0), (f1, r1, u0), (f1, r1, u1), (f1, r0, u1)],
-            "l": [(f0, r0, u0), (f1, r0, u0), (f1, r0, u1), (f0, r0, u1)],
-            "r": [(f0, r1, u0), (f1, r1, u0), (f1, r1, u1), (f0, r1, u1)],
-            "t": [(f0, r0, u1), (f1, r0, u1), (f1, r1, u1), (f0, r1, u1)],
+            "b": [(f0, r0, u0), (f0, r1, u0), (g0, s1, u1), (g0, s0, u1)],
+            "f": [(f1, r0, u0), (f1, r1, u0), (g1, s1, u1), (g1, s0, u1)],
+            "l": [(f0, r0, u0), (f1, r0, u0), (g1, s0, u1), (g0, s0, u1)],
+            "r": [(f0, r1, u0), (f1, r1, u0), (g1, s1, u1), (g0, s1, u1)],
+            "t": [(g0, s0, u1), (g1, s0, u1), (g1, s1, u1), (g0, s1, u1)],
         }.items():
-            if side in skip:
-                continue
-            tint = roof if side == "t" and roof is not None else color
-            self.face(points, tint, centre=centre, grain=grain, rank=rank, label=label)
+            if side in faces:
+                corners = np.array(points)
+                corners += (corners.mean(axis=0) - corners) * inset
+                tint = roof if side == "t" and roof is not None else color
+                self.face(corners, tint, centre=centre, rank=rank, glow=glow, grain=grain, label=label)
 
     def build(self, footprint: Pair, *, shadow: int = Mesh.shadow) -> Mesh:
         """Make the mesh."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
+from itertools import islice
 
 import cv2
 import numpy as np
@@ -39,14 +40,13 @@ class Faces:
 def prepare(corners: Array, count: Ints, convex: Ints, thing: Ints) -> Faces:
     """Compute the plane and depth range of each face."""
     first = _starts(count)
-    axes = tuple(corners.T)
+    axes = corners.T
     front = np.minimum.reduceat(axes[2], first)
     back = np.maximum.reduceat(axes[2], first)
+    start = x, y, z = axes[:, first]
+    ax, ay, az = axes[:, first + 1] - start
     # A third corner far from the first two keeps the plane stable on faces with many corners.
-    second, third = first + 1, first + np.maximum(2, count // 2)
-    x, y, z = (axis[first] for axis in axes)
-    ax, ay, az = (axis[second] - start for axis, start in zip(axes, (x, y, z), strict=True))
-    bx, by, bz = (axis[third] - start for axis, start in zip(axes, (x, y, z), strict=True))
+    bx, by, bz = axes[:, first + np.maximum(2, count // 2)] - start
     normal: Array = np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx])
     offset: Array = normal[0] * x + normal[1] * y + normal[2] * z
     size = np.abs(normal).sum(axis=0) * (np.abs(x) + np.abs(y) + np.abs(z))
@@ -85,7 +85,10 @@ def draw(
     """
     fixed, low, high = _project(faces.corners, faces.first, projection)
     behind = faces.front < NEAR
-    hidden = np.where(behind, faces.back <= NEAR, _out_of_sight(ids, faces, low, high))
+    width, height = high - low
+    # Details of things smaller than a sub-pixel or two would only flicker.
+    tiny = (width * height < _SMALLEST) & (faces.thing >= 0)
+    hidden = np.where(behind, faces.back <= NEAR, tiny | _outside(ids, low, high))
     first, count = faces.first, faces.count
     cut = np.flatnonzero(behind & ~hidden)
     if len(cut):
@@ -97,19 +100,22 @@ def draw(
         first[cut], count[cut] = len(fixed) + starts, sizes
         fixed = np.concatenate([fixed, rest_fixed])
     visible = order[~hidden[order]]
-    begins, ends = first[visible].tolist(), (first[visible] + count[visible]).tolist()
-    convex, numbers = faces.convex[visible].tolist(), (visible + offset).tolist()
+    begins = first[visible]
+    corners = map(slice, begins.tolist(), (begins + count[visible]).tolist())
+    outlines = map(fixed.__getitem__, corners)
+    painted = zip(outlines, faces.convex[visible].tolist(), (visible + offset).tolist(), strict=True)
     owners = faces.thing[visible]
     last_of_thing = np.flatnonzero(owners != np.append(owners[1:], -2))
+    stops = zip((last_of_thing + 1).tolist(), owners[last_of_thing].tolist(), strict=True)
     silhouettes: dict[int, Silhouette] = {}
     fill_convex, fill = cv2.fillConvexPoly, cv2.fillPoly
     start = 0
-    for stop, row in zip((last_of_thing + 1).tolist(), owners[last_of_thing].tolist(), strict=True):
-        for k in range(start, stop):
-            if convex[k]:
-                fill_convex(ids, fixed[begins[k] : ends[k]], numbers[k], 8, _SHIFT)
+    for stop, row in (*(one for one in stops if one[1] in boxed), (len(owners), -1)):
+        for outline, convex, number in islice(painted, stop - start):
+            if convex:
+                fill_convex(ids, outline, number, 8, _SHIFT)
             else:
-                fill(ids, [fixed[begins[k] : ends[k]]], numbers[k], 8, _SHIFT)
+                fill(ids, [outline], number, 8, _SHIFT)
         start = stop
         if row in boxed:
             own = slice(*boxed[row])
@@ -133,8 +139,9 @@ def _project(corners: Array, first: Ints, projection: PinholeProjection) -> tupl
     np.clip(pixel, -_LIMIT, _LIMIT, out=pixel)
     low = np.minimum.reduceat(pixel, first, axis=1)
     high = np.maximum.reduceat(pixel, first, axis=1)
+    pixel *= 1 << _SHIFT
     fixed = np.empty((len(scale), 2), dtype=np.int32)
-    np.rint(pixel.T * (1 << _SHIFT), out=fixed, casting="unsafe")
+    fixed.T[:] = np.rint(pixel, out=pixel)
     return fixed, low, high
 
 
@@ -142,15 +149,6 @@ def _outside(ids: Ids, low: Array, high: Array) -> Flags:
     """Tell which faces lie outside the picture."""
     height, width = ids.shape
     outside: Flags = (high[0] < 0) | (low[0] > width) | (high[1] < 0) | (low[1] > height)
-    return outside
-
-
-def _out_of_sight(ids: Ids, faces: Faces, low: Array, high: Array) -> Flags:
-    """Tell which faces lie outside the picture or are too small to be drawn."""
-    outside = _outside(ids, low, high)
-    # Details of things smaller than a sub-pixel or two would only flicker.
-    width, height = high - low
-    outside |= (width * height < _SMALLEST) & (faces.thing >= 0)
     return outside
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeVar, cast
+from typing import Any
 
 import cv2
 import numpy as np
@@ -23,6 +23,7 @@ from roadworthy.world.camera import (
     Ints,
     Packed,
     PinholeProjection,
+    bytes_of,
     look_up,
     vector,
 )
@@ -181,8 +182,6 @@ def _thing_order(placement: Placement, view: CameraView) -> tuple[Ints, Array]:
 
 _SKY = 0  # its face number
 
-_Number = TypeVar("_Number", np.float32, np.uint8)
-
 
 @dataclass(frozen=True, eq=False)
 class SubPixels:
@@ -204,13 +203,14 @@ class SubPixels:
         faces = np.stack([look_up(upper, mixed), look_up(lower, mixed)]).view(np.uint16)
         return cls(raster.index[rows], mixed, faces)
 
-    def colors(self, table: Packed) -> tuple[Bytes, ...]:
+    def colors(self, table: Packed) -> list[Bytes]:
         """Look up the packed colours of all faces and return the mean of each of the four bytes."""
         packed = look_up(table, self.index)
         if len(self.mixed):
-            mean = self._mean(_as_bytes(look_up(table, self.faces)))
+            several = look_up(table, self.faces)
+            mean = self._mean(several.view(np.uint8).reshape(*several.shape, 4))
             packed.ravel()[self.mixed] = mean.view(np.uint32).ravel()
-        return tuple(np.asarray(plane, dtype=np.uint8) for plane in cv2.split(_as_bytes(packed)))
+        return bytes_of(packed)
 
     def sky(self) -> Array:
         """Return which share of each pixel is sky."""
@@ -219,14 +219,9 @@ class SubPixels:
             share.ravel()[self.mixed] = self._mean((self.faces == _SKY).astype(np.float32)).ravel()
         return share
 
-    def _mean(self, values: NDArray[_Number]) -> NDArray[_Number]:
+    def _mean(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return the mean of four sub-pixels for each of the mixed pixels."""
-        mean = cv2.resize(values, (len(self.mixed), 1), interpolation=cv2.INTER_AREA)
-        return cast("NDArray[_Number]", mean)
-
-
-def _as_bytes(packed: Packed) -> Bytes:
-    return packed.view(np.uint8).reshape(*packed.shape, 4)
+        return np.asarray(cv2.resize(values, (len(self.mixed), 1), interpolation=cv2.INTER_AREA))
 
 
 SUPERSAMPLING = 2
@@ -319,11 +314,9 @@ def _inverse_depth(faces: Faces, backdrop: Array, index: Indices, x: Array, y: A
 
 def _boxed_faces(shape: Geometry) -> Spans:
     """Faces of each thing that gets a box, as (first, one past the last); the pole of a sign has none."""
-    spans = {}
-    first = int(np.searchsorted(shape.faces.thing, 0))
-    for row, placed in enumerate(shape.things):
-        last = first + len(placed.mesh.layout)
-        if placed.mesh.first_boxed is not None:
-            spans[row] = (first + placed.mesh.first_boxed, last)
-        first = last
-    return spans
+    boxed = [(row, one.mesh) for row, one in enumerate(shape.things) if one.mesh.first_boxed is not None]
+    starts = np.searchsorted(shape.faces.thing, [row for row, _ in boxed]).tolist()
+    return {
+        row: (start + (mesh.first_boxed or 0), start + len(mesh.layout))
+        for (row, mesh), start in zip(boxed, starts, strict=True)
+    }

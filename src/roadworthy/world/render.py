@@ -85,7 +85,8 @@ def boxes_of(picture: Picture) -> Boxes:
     is the share of its extent that lies outside the picture.
 
     Example:
-        >>> from roadworthy.world import Scene, WorldObject, boxes_of, render, track
+        >>> from roadworthy.world import Scene, WorldObject, render, track
+        >>> from roadworthy.world.render import boxes_of
         >>> ahead = WorldObject(7, "vehicle", s=115, d=1.75, kind="van", color="red")
         >>> boxes = boxes_of(render(Scene(track("meadow"), s=100, actors=(ahead,))))
         >>> boxes.classes, boxes.occlusion, dict(boxes.attributes[0])

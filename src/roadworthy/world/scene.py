@@ -11,7 +11,7 @@ from typing import Any, Literal, TypedDict
 
 import numpy as np
 
-from roadworthy.errors import SceneError, suggest
+from roadworthy.errors import SceneError, check_known, suggest
 from roadworthy.world.camera import Camera, CameraView, Floats, vector
 from roadworthy.world.conditions import Conditions
 from roadworthy.world.mesh import PAINTS
@@ -111,6 +111,12 @@ class WorldObject:
             raise SceneError(f"the number on a sign is whole and lies between 0 and 999, got {self.value}")
         _check_finite(self, f"a {self.element}")
 
+    def at(self, s: float) -> WorldObject:
+        """Return it at another place along the track, which need not be checked again."""
+        moved = object.__new__(WorldObject)
+        vars(moved).update(vars(self), s=s)
+        return moved
+
     @property
     def attributes(self) -> dict[str, str]:
         """Its properties in the ontology's words."""
@@ -138,8 +144,7 @@ def _check_finite(placed: WorldObject | Scene, what: str) -> None:
 def check_details(details: Mapping[str, object]) -> None:
     """Refuse fields that a thing does not have."""
     for name in details:
-        if name not in Details.__annotations__:
-            raise SceneError(f"a thing has no {name!r}: {suggest(name, Details.__annotations__)}")
+        check_known("a thing has no", name, Details.__annotations__, SceneError)
 
 
 def details_of(element: str, properties: Mapping[str, str]) -> Details:
@@ -174,8 +179,7 @@ class Marking:
     s: float
 
     def __post_init__(self) -> None:
-        if self.kind not in _MARKINGS:
-            raise SceneError(f"unknown marking {self.kind!r}: {suggest(self.kind, _MARKINGS)}")
+        check_known("unknown marking", self.kind, _MARKINGS, SceneError)
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,7 +273,7 @@ class Scene:
 
     def view(self, camera: Camera) -> CameraView:
         """Return the camera's place and direction."""
-        x, y, z, road_heading, _, grade = self.track.sample(self.s).tolist()
+        x, y, z, road_heading, _, grade = self.track.at(self.s)
         heading = road_heading - self.yaw
         x += self.d * math.sin(road_heading) + camera.forward * math.cos(heading)
         y += -self.d * math.cos(road_heading) + camera.forward * math.sin(heading)

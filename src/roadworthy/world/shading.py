@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TypeVar, cast
+from typing import Any
 
 import cv2
 import numpy as np
@@ -33,11 +33,11 @@ _PATCHES, _PATCHES_FADE = np.float32(0.55), np.float32(90.0)  # strength, and me
 TEXEL = np.float32(1 / 100)
 """Value of one step of a texel."""
 
-Texels = NDArray[np.int8]
+Texels = NDArray[np.int16]
 
 
 @cache
-def _tile() -> NDArray[np.int16]:
+def _tile() -> Texels:
     """Return texels of two bytes: fine and coarse noise, which are mostly looked up together."""
     rng = np.random.default_rng(11)
     speckle = rng.normal(0, 0.2, (_TILE, _TILE)).astype(np.float32)
@@ -45,24 +45,19 @@ def _tile() -> NDArray[np.int16]:
     fine = 0.53 * (fractal_noise(rng, _TILE, _TILE, 24, 5) - 0.5) * 2 + speckle * 0.85
     # Patches of several metres: worn asphalt, dry grass, wind-blown snow.
     coarse = (fractal_noise(np.random.default_rng(12), _TILE, _TILE, 256, 6) - 0.5) * 2
-    texels = np.rint(np.stack([fine, coarse], axis=-1) / TEXEL)
-    return np.clip(texels, -127, 127).astype(np.int8).view(np.int16).ravel()
+    low, high = np.clip(np.rint(np.stack([fine, coarse]) / TEXEL), -127, 127).astype(np.int16)
+    return np.asarray(low & 255 | high << 8, dtype=np.int16).ravel()
 
 
-def _noise(texels: NDArray[np.int16]) -> tuple[Texels, Texels]:
-    """Return the fine and the coarse noise of texels."""
-    both = texels.view(np.int8)
-    return both[..., 0::2], both[..., 1::2]
+def _fine(texels: Texels) -> Array:
+    """Return the fine noise of texels, in steps of ``TEXEL``; what is above it is the coarse one."""
+    return (texels << 8 >> 8).astype(np.float32)
 
 
 def _texel(x: Array, y: Array) -> Ints:
     """Return the numbers of the texels at (x, y), wrapping round."""
-    index = y.astype(np.int32)
-    index &= _TILE - 1
-    index *= _TILE
-    column = x.astype(np.int32)
-    column &= _TILE - 1
-    index += column
+    index: Ints = (y.astype(np.int32) & (_TILE - 1)) * _TILE
+    index += x.astype(np.int32) & (_TILE - 1)
     return index
 
 
@@ -73,6 +68,7 @@ class Texture:
     raster: Raster
     grain: Array  # per face
     first_standing: int  # faces from this number on are parts of things
+    horizon: int  # its row, or the picture's border beyond which it lies
     offset_x: Array  # per face: where its thing's texture starts
     offset_y: Array
 
@@ -86,48 +82,51 @@ class Texture:
         anchor[:, 0] -= vector([placed.thing.id * 37 % _TILE for placed in shape.things])
         offset = np.zeros((2, BACKDROP_FACES + len(things)), dtype=np.float32)
         offset[:, first:] = anchor[things[first - BACKDROP_FACES :], :2].T
-        return cls(raster, np.concatenate([Backdrop.GRAIN, shape.grain]), first, offset[0], offset[1])
+        horizon = round(raster.camera.projection().horizon(raster.view))
+        horizon = min(max(horizon, 0), raster.camera.height)
+        return cls(raster, np.concatenate([Backdrop.GRAIN, shape.grain]), first, horizon, *offset)
 
-    def brightness(self, rows: slice, depth: Array, ground_from: int) -> tuple[Array, Texels]:
+    def brightness(self, rows: slice, depth: Array, ground_from: int) -> tuple[Array, Array]:
         """Return the texture's brightness in some rows, and the coarse noise of those with ground.
 
         No ground is seen above row ``ground_from`` of the picture. The coarse noise is in steps of ``TEXEL``,
         and 0 on things.
         """
-        above = max(0, ground_from - rows.start)
+        above = min(max(0, ground_from - rows.start), len(depth))
         distance = depth.clip(_ZERO, _FARTHEST)
-        ground, texels = self._on_ground(slice(rows.start + above, rows.stop), distance[above:])
-        bright = np.ones_like(depth)
-        bright[above:] += ground
+        bright, coarse = np.ones_like(depth), np.zeros_like(depth[above:])
+        if len(coarse):
+            ground = self._on_ground(slice(rows.start + above, rows.stop), distance[above:], coarse)
+            np.add(ground, _ONE, out=bright[above:])
         standing = np.flatnonzero(self.raster.index[rows] >= self.first_standing)
         if len(standing):
             bright.ravel()[standing] = self._on_things(rows, distance, standing)
             covered = standing - above * depth.shape[1]
-            texels.ravel()[covered[np.searchsorted(covered, 0) :]] = 0
-        return bright, _noise(texels)[1]
+            coarse.ravel()[covered[np.searchsorted(covered, 0) :]] = 0
+        return bright, coarse
 
-    def _on_ground(self, rows: slice, distance: Array) -> tuple[Array, NDArray[np.int16]]:
-        """Return how much brighter the texture of the ground makes some rows, and their texels."""
+    def _on_ground(self, rows: slice, distance: Array, coarse: Array) -> Array:
+        """Return how much brighter the ground's texture makes some rows, and fill in its coarse noise."""
         raster = self.raster
         texels = look_up(_tile(), _texel(*(self._on_map(axis, rows, distance) for axis in (0, 1))))
-        fine, coarse = _noise(texels)
+        coarse[:] = texels >> 8
         grain = look_up(self.grain, raster.index[rows])
         bright = self._fading(raster.inverse_depth[rows], _FADES_ON_GROUND, TEXEL)
         bright *= grain
-        bright *= fine
+        bright *= _fine(texels)
         patches = self._fading(raster.inverse_depth[rows], _PATCHES_FADE, _PATCHES * TEXEL)
         patches *= grain.clip(_ZERO, np.float32(0.4), out=grain)
         patches *= coarse
         bright += patches
-        return bright, texels
+        return bright
 
     def _on_map(self, axis: int, rows: slice, distance: Array) -> Array:
         """Return how many texels east (axis 0) or north (1) of the world's origin some rows lie."""
         raster, view = self.raster, self.raster.view
         right, down, forward = (view.rotation[:, axis] * _ON_GROUND).tolist()
-        place = distance.copy()
-        if place.size:
-            place *= cv2.addWeighted(raster.ray_x[rows], right, raster.ray_y[rows], down, forward)
+        rays = cv2.addWeighted(raster.ray_x[rows], right, raster.ray_y[rows], down, forward)
+        place = np.asarray(rays, dtype=np.float32)
+        place *= distance
         place += view.origin[axis] * _ON_GROUND
         return place
 
@@ -142,7 +141,7 @@ class Texture:
         y -= look_up(self.offset_y, face)
         bright = self._fading(look_up(raster.inverse_depth[rows], pixels), _FADES_ON_THINGS, TEXEL)
         bright *= look_up(self.grain, face)
-        bright *= _noise(look_up(_tile(), _texel(x, y)))[0]
+        bright *= _fine(look_up(_tile(), _texel(x, y)))
         bright += _ONE
         return bright
 
@@ -153,10 +152,7 @@ class Texture:
 
 
 # How much of it reaches each pixel, and its colour.
-_Light = tuple[Array, Array]
-
-_Number = TypeVar("_Number", np.float32, np.uint8)
-
+_Light = tuple[Array, list[float]]
 
 _HEADROOM = 0.7  # faces that look into the sun are brighter than the ground; bytes must hold them
 _BAND_PIXELS = 52_000
@@ -217,31 +213,33 @@ def shade(scene: Scene, raster: Raster, labels: Bytes, depth: Array) -> tuple[By
     influence = Influence.of(raster, ground, scene.conditions.light)
     canvas = _Canvas(scene, raster, labels, depth, influence)
     image = np.empty((*labels.shape, 3), dtype=np.uint8)
-    horizon = round(raster.camera.projection().horizon(raster.view))
     rows_with_ground = np.flatnonzero(ground.any(axis=1))
     ground_from = int(rows_with_ground[0]) if len(rows_with_ground) else len(ground)
-    for rows in _bands(raster.camera, horizon):
-        image[rows] = _band(canvas, rows, ground_from, has_sky=rows.start < horizon)
+    for rows in _bands(raster.camera, canvas.texture.horizon):
+        image[rows] = _band(canvas, rows, ground_from)
     if influence.halos is not None:
         cv2.add(image, influence.halos, dst=image)
     return image, influence
 
 
-def _by_class(table: NDArray[_Number], labels: Bytes) -> NDArray[_Number]:
-    return cast("NDArray[_Number]", cv2.LUT(labels, table))
+def _by_class(table: NDArray[Any], labels: Bytes) -> NDArray[Any]:
+    return np.asarray(cv2.LUT(labels, table))
 
 
 def _bands(camera: Camera, horizon: int) -> Iterator[slice]:
-    """Yield rows that are shaded together; above the horizon there is hardly ever ground to work on."""
-    middle = min(max(horizon, 0), camera.height)
+    """Yield rows that are shaded together: all of a small picture, else such as fit into the cache."""
     step = max(8, _BAND_PIXELS // camera.width)
-    for top, bottom in ((0, middle), (middle, camera.height)):
+    # OpenCV rounds what is left over at the end of a band another way; here nothing is.
+    if camera.height <= step and camera.width % 64 == 0:
+        yield slice(0, camera.height)
+        return
+    for top, bottom in ((0, horizon), (horizon, camera.height)):
         count = -(-(bottom - top) // step)
         for k in range(count):
             yield slice(top + (bottom - top) * k // count, top + (bottom - top) * (k + 1) // count)
 
 
-def _band(canvas: _Canvas, rows: slice, ground_from: int, *, has_sky: bool) -> Bytes:
+def _band(canvas: _Canvas, rows: slice, ground_from: int) -> Bytes:
     """Shade some rows of the picture; no ground is seen above row ``ground_from``.
 
     Whatever red, green and blue share is put together first: ``kept`` is the part of a surface's light that
@@ -252,13 +250,14 @@ def _band(canvas: _Canvas, rows: slice, ground_from: int, *, has_sky: bool) -> B
     *colors, glow = pixels.colors(canvas.color)
     lights = _lights(canvas, rows, glow)
     texture, coarse = canvas.texture.brightness(rows, depth, ground_from)
-    kept = clearness(canvas.light, labels, depth, has_sky=has_sky)
+    high = slice(0, max(0, canvas.texture.horizon - rows.start))  # rows above the horizon
+    kept = clearness(canvas.light, labels, depth, high)
     veil = np.float32(1) - kept
     sky = None
-    if has_sky:
-        share = pixels.sky()
-        veil *= np.float32(1) - share
-        sky = canvas.sky.planes(rows, share)
+    if high.stop:
+        share = pixels.sky()[high]
+        veil[high] *= np.float32(1) - share
+        sky = canvas.sky.planes(slice(rows.start, rows.start + len(share)), share)
     rain = canvas.scene.conditions.amount("rainy")
     if rain > 0 and len(coarse):
         _wet_road(kept, veil, rain, labels, depth, coarse)
@@ -275,14 +274,14 @@ def _band(canvas: _Canvas, rows: slice, ground_from: int, *, has_sky: bool) -> B
         lit = _mixed(lights, channel)
         lit *= kept
         if cover is None:
-            plane = color * lit
+            plane = np.multiply(color, lit, out=lit)
         else:
             plane = color * texture
             cv2.scaleAdd(cover, float(_SNOW_COLOR[channel]), plane, dst=plane)
             plane *= lit
         cv2.scaleAdd(veil, float(canvas.light.haze[channel]), plane, dst=plane)
         if sky is not None:
-            plane += sky[channel]
+            plane[high] += sky[channel]
         if canvas.precipitation is not None:
             canvas.precipitation.add(plane, channel, rows)
         planes.append(plane)
@@ -293,20 +292,21 @@ def _lights(canvas: _Canvas, rows: slice, glow: Bytes) -> list[_Light]:
     """Return all light that falls on some rows, or comes from them."""
     light, influence = canvas.light, canvas.influence
     headroom = np.float32(1 / _HEADROOM)
-    daylight = influence.contact[rows] * np.float32(-0.55 / 255)
+    contact, cast, pools = influence.contact[rows], influence.cast[rows], influence.pools
+    daylight = contact * np.float32(-0.55 / 255)
     daylight += np.float32(1)
+    # What is not there need not be added.
     lights = [(daylight, canvas.ground_light * headroom)]
-    if light.shadow > 0:
+    if light.shadow > 0 and cv2.countNonZero(cast):
         strength = np.float32(-min(1.0, light.shadow * 2) / 255)
-        lights.append((influence.cast[rows] * daylight, canvas.overhead * (strength * headroom)))
-    if influence.pools is not None:
+        lights.append((cast * daylight, canvas.overhead * (strength * headroom)))
+    if pools is not None:
         lamps = np.float32(light.lamps**2) * headroom
         lights.append((headlights(canvas.raster, canvas.depth[rows], rows), _BEAM_COLOR * lamps))
-        pools = influence.pools[rows].astype(np.float32)
-        lights.append((pools, _POOL_COLOR * (lamps * np.float32(1.6 / 255))))
-    if canvas.shines:
+        lights.append((pools[rows].astype(np.float32), _POOL_COLOR * (lamps * np.float32(1.6 / 255))))
+    if canvas.shines and cv2.countNonZero(glow):
         lights.append((glow.astype(np.float32), _WHITE * (headroom * np.float32(1 / 255))))
-    return lights
+    return [(plane, color.tolist()) for plane, color in lights]
 
 
 def _mixed(lights: Sequence[_Light], channel: int) -> Array:
@@ -315,7 +315,7 @@ def _mixed(lights: Sequence[_Light], channel: int) -> Array:
     (plane, color), *others = lights
     total: Array = plane * color[channel]
     for plane, color in others:
-        cv2.scaleAdd(plane, float(color[channel]), total, dst=total)
+        cv2.scaleAdd(plane, color[channel], total, dst=total)
     return total
 
 
@@ -334,9 +334,8 @@ def _face_colors(raster: Raster, light: Light, ground_light: Array, season: str)
     table = np.zeros((4, BACKDROP_FACES + len(facing)), dtype=np.float32)
     table[:3, :BACKDROP_FACES] = Backdrop.color(season).T
     color = table[:3, BACKDROP_FACES:]
-    for channel, ground in enumerate(ground_light):
-        relative = skyward * (light.ambient[channel] / ground) + facing * (light.sun[channel] / ground)
-        np.multiply(shape.color[:, channel], relative, out=color[channel])
+    ambient, sun = (light.ambient / ground_light)[:, None], (light.sun / ground_light)[:, None]
+    np.multiply(shape.color.T, skyward * ambient + facing * sun, out=color)
     shines = bool(light.lamps > 0 and shape.glow.any())
     if shines:
         window = np.flatnonzero((shape.label == classes.BUILDING) & (shape.glow > 0))
@@ -379,7 +378,7 @@ def _falling_snow(raster: Raster, level: float) -> Array:
     return cover
 
 
-def _wet_road(kept: Array, veil: Array, level: float, labels: Bytes, depth: Array, coarse: Texels) -> None:
+def _wet_road(kept: Array, veil: Array, level: float, labels: Bytes, depth: Array, coarse: Array) -> None:
     """Darken the road and let it mirror the sky; ``coarse`` is the noise of the lowest rows."""
     rows = slice(len(labels) - len(coarse), None)
     wet = _by_class(_WET, labels[rows])

@@ -135,7 +135,7 @@ class Simulation:
         before = self._now
         state = advance(before.state, steering, speed, self._dt, self._limits)
         s, d = self.track.locate(state.x, state.y, near=before.scene.s)
-        yaw = math.remainder(float(self.track.heading(s)) - state.heading, 2 * math.pi)
+        yaw = math.remainder(self.track.at(s)[3] - state.heading, 2 * math.pi)
         self._steps += 1
         self._distance += self.track.ahead(before.scene.s, s)
         actors = traffic_after(before.scene, self._dt)

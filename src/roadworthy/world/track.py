@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, SupportsIndex
 
 import numpy as np
 
 from roadworthy._yaml import read_yaml
-from roadworthy.errors import SceneError, suggest
+from roadworthy.errors import SceneError, check_known
 from roadworthy.world.camera import Floats, Indices
 
 LANE_WIDTH = 3.5
@@ -20,6 +20,7 @@ LANE_CENTRE = LANE_WIDTH / 2
 ROAD_HALF_WIDTH = 3.9  # two lanes and a narrow paved margin
 
 _STEP = 0.5
+_AROUND = np.arange(-60, 61)
 _ZONE_KINDS = ("urban", "suburban", "rural", "forest")
 _LINE_STYLES = (("solid", "dash"), ("white", "yellow"))
 
@@ -52,8 +53,7 @@ class Zone:
     centre: tuple[str, str] = ("dash", "white")
 
     def __post_init__(self) -> None:
-        if self.kind not in _ZONE_KINDS:
-            raise SceneError(f"unknown kind of zone {self.kind!r}: {suggest(self.kind, _ZONE_KINDS)}")
+        check_known("unknown kind of zone", self.kind, _ZONE_KINDS, SceneError)
         if not self.limit > 0:
             raise SceneError(f"a speed limit is above 0 m/s, got {self.limit}")
         check_line_style(self.centre)
@@ -127,6 +127,19 @@ class Track:
         """Curvature in 1/m, positive where the road bends to the right."""
         return self.sample(s)[..., 4]
 
+    def at(self, s: float) -> list[float]:
+        """Return what `sample` gives for one ``s``, without numpy, which is slow over so little."""
+        position = s % self.length / _STEP
+        index = int(position)
+        fraction = position - index
+        pairs = zip(self._rows[index], self._rows[index + 1], strict=True)
+        return [one * (1 - fraction) + other * fraction for one, other in pairs]
+
+    @cached_property
+    def _rows(self) -> list[list[float]]:
+        rows: list[list[float]] = self._table.tolist()
+        return rows
+
     def position(self, s: float | Floats, d: float | Floats = 0.0) -> Floats:
         """World coordinates (…, 3) of points on the road surface."""
         line = self.sample(s)
@@ -138,19 +151,16 @@ class Track:
     def locate(self, x: float, y: float, near: float | None = None) -> tuple[float, float]:
         """Return ``(s, d)`` of a point; ``near`` restricts the search to 30 m around a known ``s``."""
         table = self._table[:-1]
-        if near is None:
-            candidates = np.arange(len(table))
-        else:
-            candidates = (int(near / _STEP) + np.arange(-60, 61)) % len(table)
+        around = np.arange(len(table)) if near is None else int(near / _STEP) + _AROUND
+        candidates = around % len(table)
         gaps = (table[candidates, 0] - x) ** 2 + (table[candidates, 1] - y) ** 2
         nearest = int(candidates[np.argmin(gaps)])
         s = nearest * _STEP
-        heading = table[nearest, 3]
-        along = (x - table[nearest, 0]) * np.cos(heading) + (y - table[nearest, 1]) * np.sin(heading)
-        s = float(np.mod(s + along, self.length))
-        heading = float(self.heading(s))
-        origin = self.position(s)
-        return s, float((x - origin[0]) * np.sin(heading) - (y - origin[1]) * np.cos(heading))
+        to_x, to_y, _, heading, *_ = self._rows[nearest]
+        along = (x - to_x) * np.cos(heading) + (y - to_y) * np.sin(heading)
+        s = float((s + along) % self.length)
+        to_x, to_y, _, heading, *_ = self.at(s)
+        return s, float((x - to_x) * np.sin(heading) - (y - to_y) * np.cos(heading))
 
     def ahead(self, start: float, end: float) -> float:
         """Signed distance along the track from ``start`` to ``end``, in (-length/2, length/2]."""
@@ -240,8 +250,7 @@ def track(name: str) -> Track:
         >>> track("meadow").name
         'meadow'
     """
-    if name not in _tracks():
-        raise SceneError(f"unknown track {name!r}: {suggest(name, _tracks())}")
+    check_known("unknown track", name, _tracks(), SceneError)
     said = dict(_tracks()[name])
     zones = [{"centre": ("dash", "white"), **zone} for zone in said.pop("zones")]
     made = (Zone(one["start"], one["kind"], one["limit"] * _KMH, tuple(one["centre"])) for one in zones)

@@ -8,7 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from roadworthy.coverage import Activations, Counting, recorder
+from roadworthy.coverage import Activations, recorder
+from roadworthy.coverage.activations import Counting
 from roadworthy.coverage.criteria import NeuronCoverage
 from roadworthy.errors import InputError
 from roadworthy.models.zoo import architecture

@@ -13,8 +13,9 @@ from tests.coverage.search.searching import Drive, Small, digests, network, requ
 from roadworthy.cases import OutcomeStatus, Requirement, ResumableMethod, Status
 from roadworthy.coverage.criteria import NeuronCoverage
 from roadworthy.coverage.method import CoverageMethod
-from roadworthy.coverage.search import SEARCHES, SearchSettings
+from roadworthy.coverage.search import SearchSettings
 from roadworthy.coverage.search.findings import findings_of, most_different
+from roadworthy.coverage.search.settings import SEARCHES
 from roadworthy.coverage.search.trials import Replay
 from roadworthy.errors import InputError, SystemUnderTestError
 from roadworthy.frames import Frame, Signals, SignalUnits

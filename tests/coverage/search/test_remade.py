@@ -10,7 +10,8 @@ from tests.coverage.search.searching import Drive, network, searched, tried
 
 from roadworthy.cases import Requirement, Status
 from roadworthy.coverage.method import CoverageMethod
-from roadworthy.coverage.search import SEARCHES, SearchSettings
+from roadworthy.coverage.search import SearchSettings
+from roadworthy.coverage.search.settings import SEARCHES
 from roadworthy.coverage.search.trials import Remade, Step
 from roadworthy.datasets import load
 from roadworthy.errors import InputError

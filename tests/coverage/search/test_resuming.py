@@ -15,7 +15,7 @@ from tests.coverage.search.searching import Drive, Small, digests, network, requ
 
 from roadworthy.cases import Status
 from roadworthy.coverage.method import CoverageMethod
-from roadworthy.coverage.search import SEARCHES
+from roadworthy.coverage.search.settings import SEARCHES
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.runs import read_rows, run

@@ -12,16 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roadworthy.coverage.parameter_sets import parameter_sets
-from roadworthy.coverage.search import (
-    Algorithm1,
-    Curious,
-    RandomChoice,
+from roadworthy.coverage.search.strategies import Algorithm1, Curious, RandomChoice
+from roadworthy.coverage.search.trials import (
+    Composite,
+    Pick,
+    SearchImage,
     SearchStrategy,
     SearchTrial,
     Space,
     TrialResult,
 )
-from roadworthy.coverage.search.trials import Composite, Pick, SearchImage
 from roadworthy.errors import InputError
 
 SPACE = Space(parameter_sets(["rotation", "blur", "shear(x=-0.5)"]))

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from roadworthy.driving import SectorTable, fit_oracle
+from roadworthy.driving import fit_oracle
 from roadworthy.driving.oracles import FalseAlarmBound, Oracle
+from roadworthy.driving.sectors import SectorTable
 from roadworthy.errors import InputError
 
 SECTORS = 4

@@ -12,8 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from roadworthy.driving import SectorTable, fit_oracle
-from roadworthy.driving.oracles import given_up, sweep_oracles, to_smtlib
+from roadworthy.driving import fit_oracle
+from roadworthy.driving.oracles import sweep_oracles, to_smtlib
+from roadworthy.driving.oracles.fitting import given_up
+from roadworthy.driving.sectors import SectorTable
 from roadworthy.errors import InputError
 
 NOMINAL = {"m1": [0.5, 0.4], "m2": [0.3, 0.6], "m3": [0.4, 0.9]}

@@ -17,7 +17,6 @@ from roadworthy.driving.simulators import (
     Controls,
     DriveLimits,
     DriveRecorder,
-    MetaDriveSimulator,
     Scenario,
     Situation,
     WorldSimulator,
@@ -27,6 +26,7 @@ from roadworthy.driving.simulators import (
 from roadworthy.driving.simulators import loop as simulator_loop
 from roadworthy.driving.simulators._remote import address_of
 from roadworthy.driving.simulators.donkey import DonkeySimulator
+from roadworthy.driving.simulators.metadrive import MetaDriveSimulator
 from roadworthy.driving.simulators.udacity import UdacitySimulator, _episode_events
 from roadworthy.driving.simulators.world import Foot, TrafficAround, _resistance
 from roadworthy.errors import InputError, SimulatorError

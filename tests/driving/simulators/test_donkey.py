@@ -16,15 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roadworthy.driving.simulators import (
-    Controls,
-    DonkeySimulator,
-    DriveLimits,
-    DriveRecorder,
-    drive,
-    open_simulator,
-)
+from roadworthy.driving.simulators import Controls, DriveLimits, DriveRecorder, drive, open_simulator
 from roadworthy.driving.simulators._remote import LineClient, _parsed
+from roadworthy.driving.simulators.donkey import DonkeySimulator
 from roadworthy.errors import InputError, SimulatorError
 from roadworthy.frames import Signals
 from roadworthy.images import encode_image

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from roadworthy.driving.simulators import DriveLimits, MetaDriveSimulator, drive, open_simulator
+from roadworthy.driving.simulators import DriveLimits, drive, open_simulator
+from roadworthy.driving.simulators.metadrive import MetaDriveSimulator
 from roadworthy.errors import InputError, SimulatorError
 from roadworthy.frames import Frame, Signals
 from roadworthy.models import callable_model

@@ -16,17 +16,10 @@ from hypothesis import strategies as st
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from roadworthy.driving.simulators import (
-    Controls,
-    DriveLimits,
-    DriveRecorder,
-    UdacitySimulator,
-    drive,
-    open_simulator,
-)
+from roadworthy.driving.simulators import Controls, DriveLimits, DriveRecorder, drive, open_simulator
 from roadworthy.driving.simulators import _udacity_wire as packets
 from roadworthy.driving.simulators._remote import number
-from roadworthy.driving.simulators.udacity import read_telemetry
+from roadworthy.driving.simulators.udacity import UdacitySimulator, read_telemetry
 from roadworthy.errors import InputError, SimulatorError
 from roadworthy.frames import Frame, Signals
 from roadworthy.images import encode_image

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -74,17 +73,6 @@ def _ids(folder: Path) -> None:
     from roadworthy.images import read_ids
 
     assert read_ids(folder / "ids.png").ndim == 2
-
-
-def _voc(folder: Path) -> None:
-    from roadworthy._files import naming
-    from roadworthy.frames import Boxes
-
-    file = folder / "a.xml"
-    with naming(file):
-        with warnings.catch_warnings(action="ignore", category=UserWarning):
-            boxes = Boxes.from_voc(file.read_bytes())
-        assert len(Boxes.from_voc(boxes.to_voc("a.png", 640, 480), counts_from=1)) == len(boxes)
 
 
 class _OfMaite:
@@ -230,7 +218,6 @@ TARGETS = (
     _target("nuscenes-boxes", "v1.0-mini/sample_annotation.json", _NUSCENES, "nuscenes", mutated_json),
     Target("comma2k19", _FRAME_TIMES, _frames("comma2k19"), mutated_bytes, _COMMA),
     Target("video", "film.mp4", _film),
-    Target("voc", "a.xml", _voc, mutated_text),
     Target("maite", "maite.json", _maite, mutated_json, names=""),
     Target("image", "image", _image),
     Target("image-pixels", "image", _pixels),

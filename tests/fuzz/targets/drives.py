@@ -13,19 +13,19 @@ __all__ = ["TARGETS"]
 
 
 def _udacity(folder: Path) -> None:
-    from roadworthy.driving.drives.readers import read_udacity_sim
+    from roadworthy.driving.drives.readers.simulator_logs import read_udacity_sim
 
     read_udacity_sim(folder / "driving_log.csv")
 
 
 def _donkey(folder: Path) -> None:
-    from roadworthy.driving.drives.readers import read_donkey
+    from roadworthy.driving.drives.readers.simulator_logs import read_donkey
 
     read_donkey(folder, half_lane=1.0)
 
 
 def _commonroad(folder: Path) -> None:
-    from roadworthy.driving.drives.readers import read_commonroad
+    from roadworthy.driving.drives.readers.commonroad import read_commonroad
 
     read_commonroad(folder / "a.xml")
 
@@ -39,7 +39,7 @@ _MAPPING = {
 
 def _table(file: str) -> Any:
     def read(folder: Path) -> None:
-        from roadworthy.driving.drives.readers import read_table
+        from roadworthy.driving.drives.readers.tables import read_table
 
         read_table(folder / file, mapping=_MAPPING)
 

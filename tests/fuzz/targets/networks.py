@@ -1,4 +1,4 @@
-"""Models and what is kept about them: networks, weights, recorded answers, coverage."""
+"""Models and what is kept about them: networks, weights, recorded answers."""
 
 from __future__ import annotations
 
@@ -61,12 +61,6 @@ def _weights(name: str) -> Any:
     return read
 
 
-def _coverage(folder: Path) -> None:
-    from roadworthy.coverage.measuring import CoverageMeasurement
-
-    CoverageMeasurement.load(folder / "state.npz")
-
-
 def _darknet(folder: Path) -> None:
     from roadworthy.models.opencv import OpenCVRuntime
 
@@ -108,6 +102,5 @@ TARGETS = (
     Target("torch-weights", "net.pth", _weights("net.pth"), mutated_zip),
     Target("safetensors", "net.safetensors", _weights("net.safetensors"), mutated_bytes),
     Target("darknet", "net.cfg", _darknet, mutated_text, {"net.weights": bytes(16 + 4 * 56)}),
-    Target("coverage-state", "state.npz", _coverage, mutated_zip),
     Target("http-answer", "answer.json", _http, mutated_json, names=""),
 )

@@ -33,6 +33,16 @@ def _marks(folder: Path) -> None:
     mark_agreement(folder)
 
 
+def _kinds(folder: Path) -> None:
+    from roadworthy.report.kinds import failures_of, recorded_kinds, told_kinds
+    from roadworthy.runs.store import StoredRun
+
+    run = StoredRun.open(folder)
+    found = recorded_kinds(run, failures_of(run)[1])
+    assert found is None or max(found["kinds"], default=0) < 9
+    told_kinds(run)
+
+
 def _job(folder: Path) -> None:
     from roadworthy.web.jobs.queue import read_job
 
@@ -46,7 +56,7 @@ def _job(folder: Path) -> None:
 def _copied(folder: Path) -> None:
     from roadworthy.web.copying import copied_test
 
-    copied_test(folder, _CASE)
+    copied_test(folder, [_CASE])
 
 
 def _searched(folder: Path) -> None:
@@ -92,6 +102,7 @@ _OF_COMMAND = _RUN | {"manifest.json": b'{"format": 1, "settings": {"command": "
 
 TARGETS = (
     Target("marks", "marks.jsonl", _marks, mutated_json),
+    Target("kinds", "kinds.json", _kinds, mutated_json, _RUN),
     Target("job", "job.json", _job, mutated_json),
     Target("job-state", "state.json", _job, mutated_json, {"job.json": _ASK}),
     Target("copied", "suite.yaml", _copied, mutated_yaml, _OF_COMMAND, names=""),

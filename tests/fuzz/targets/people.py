@@ -48,12 +48,6 @@ def _driving_study(folder: Path) -> None:
     read_clip_ratings(ClipPlan.read(folder), [folder / "answers.csv"])
 
 
-def _checks(folder: Path) -> None:
-    from roadworthy.papers.deeptest.checking import read_checks
-
-    read_checks(folder / "checks.csv")
-
-
 TARGETS = (
     Target("answers", "answers.csv", _answers, mutated_csv),
     Target("binned-answers", "fog.csv", _bins, mutated_csv),
@@ -75,5 +69,4 @@ TARGETS = (
     Target(
         "driving-ratings", "answers.csv", _driving_study, mutated_csv, {"key.json": seed_of("driving-study")}
     ),
-    Target("coverage-checks", "checks.csv", _checks, mutated_csv),
 )

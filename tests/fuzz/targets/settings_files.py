@@ -64,7 +64,7 @@ def _tolerance(folder: Path) -> None:
 
 
 def _mapping(folder: Path) -> None:
-    from roadworthy.driving.drives.readers import read_table
+    from roadworthy.driving.drives.readers.tables import read_table
 
     read_table(folder / "log.csv", mapping=folder / "mapping.yaml")
 

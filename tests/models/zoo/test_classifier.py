@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from roadworthy.cases import ClassScores
-from roadworthy.datasets.world_crops import CROP_CLASSES, WorldCropsDataset
+from roadworthy.datasets.world import CROP_CLASSES, WorldCropsDataset
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.models import ImageInput, onnx_model, torch_model

@@ -13,7 +13,8 @@ import torch
 from roadworthy.datasets import load
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame
-from roadworthy.models import DetectionOutput, ImageInput, onnx_model, torch_model
+from roadworthy.models import ImageInput, onnx_model, torch_model
+from roadworthy.models.detection import DetectionOutput
 from roadworthy.models.scorers import BoxScorer, answered_classes, with_all_boxes
 from roadworthy.models.zoo.catalogue import Variant, architecture
 from roadworthy.models.zoo.perception_networks import STRIDE, detector_loss, generalized_iou

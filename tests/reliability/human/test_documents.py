@@ -20,8 +20,7 @@ from roadworthy.reliability.human import (
     estimate_thresholds,
     read_human,
 )
-from roadworthy.reliability.human.answers import Bins, bins_of, read_answers, read_bins
-from roadworthy.reliability.human.reading import Collected
+from roadworthy.reliability.human.answers import Bins, Collected, bins_of, read_answers, read_bins
 from roadworthy.reliability.human.spline import SmoothingSpline
 from roadworthy.reliability.human.thresholds import find_each
 from roadworthy.result_tables import ResultTable

@@ -18,13 +18,13 @@ from tests.report.runs_for_reports import EVIL, add, requirement_of
 
 from roadworthy.cases import Acceptance, Severity, Status
 from roadworthy.errors import InputError
-from roadworthy.report.html import ReportLimits, write_report
-from roadworthy.report.html.cards import PictureBox, _card, read, seen_by_people
+from roadworthy.report.html import write_report
+from roadworthy.report.html.cards import PictureBox, card_of, read, seen_by_people
 from roadworthy.report.html.figures import _by_change, _Cases, _limit
-from roadworthy.report.html.page import policy, style
+from roadworthy.report.html.page import ReportLimits, policy, style
 from roadworthy.runs.store import StoredRun
 
-VOID = {"meta", "img", "br", "rect", "line", "circle", "polyline"}
+VOID = {"meta", "input", "img", "br", "rect", "line", "circle", "polyline"}
 
 
 class Page(HTMLParser):
@@ -125,8 +125,8 @@ def test_the_page_tells_what_was_found(page: Page) -> None:
         "critical",
         "ODD:rain",
         "ISO 21448:2022 clause 7",
-        "36.0 → 39.6 km/h",
-        "−1.3 m/s, that is −4.68 km/h",
+        "10.0 → 11.0 m/s 36.0 → 39.6 km/h",
+        "−1.3 m/s −4.68 km/h",
         "rain(amount=0.5)",
         "The 4 worst of 4 failing cases",
         "no study says whether people tolerate it",
@@ -214,7 +214,7 @@ def test_headings_images_and_tables_can_be_read_aloud(page: Page) -> None:
 
 
 def _tokens(css: str, dark: bool) -> dict[str, str]:
-    light, rest = css.split("@media (prefers-color-scheme: dark)")
+    light, rest = css.split("@media screen and (prefers-color-scheme: dark)")
     return dict(re.findall(r"(--[\w-]+): (#[0-9a-f]{6});", rest.partition("@media")[0] if dark else light))
 
 
@@ -236,9 +236,9 @@ def test_text_stands_out_from_what_is_behind_it(dark: bool) -> None:
         (text, ground) for text in ("--text", "--text-dim", "--accent") for ground in ("--page", "--surface")
     ]
     pairs += [("--text", "--surface-2"), ("--text-dim", "--surface-2"), ("--text-dim", "--quiet-soft")]
-    pairs += [(f"--{one}", f"--{one}-soft") for one in ("good", "bad", "warn")]
-    pairs += [(f"--{one}", "--surface") for one in ("good", "bad", "warn")]
-    pairs += [("--text", f"--{one}-soft") for one in ("good", "bad", "warn")]
+    pairs += [(f"--{one}", f"--{one}-soft") for one in ("good", "bad", "warn", "error")]
+    pairs += [(f"--{one}", "--surface") for one in ("good", "bad", "warn", "error")]
+    pairs += [("--text", f"--{one}-soft") for one in ("good", "bad", "warn", "error")]
     for text, ground in pairs:
         assert _contrast(colors[text], colors[ground]) >= 4.5, (text, ground, dark)
 
@@ -354,14 +354,14 @@ def test_the_end_of_the_tolerated_range_belongs_to_it(change: float, kind: str) 
 @pytest.mark.parametrize(
     ("output", "before", "after", "words"),
     [
-        ("speed", 10.0, 5.0, "36.0 → 18.0 km/h"),
+        ("speed", 10.0, 5.0, ("10.0 → 5.0 m/s", "36.0 → 18.0 km/h")),
         ("steering", 2.0, -1.5, "2.0° right → 1.5° left"),
         ("steering", 0.04, -0.04, "0.0° → 0.0°"),
         ("distance", 2.0, 1.5, "2 → 1.5"),
     ],
 )
 def test_answers_are_told_in_the_units_of_drivers(
-    output: str, before: float, after: float, words: str
+    output: str, before: float, after: float, words: object
 ) -> None:
     row = {"param.change.1": "rain()", "param.output.1": output}
     found = read(requirement_of(), {**row, "measure.before.1": before, "measure.after.1": after})
@@ -516,7 +516,7 @@ def test_the_outline_is_that_of_the_last_change() -> None:
             return [Picture(place) for place in (None, 5, 60)]
 
     row: Any = {"case": "a", "status": "violated", "margin": -1.0, "visual_change": None, "reason": None}
-    card = _card(requirement_of(), row, ["a", "b", "c"], Three())  # type: ignore[arg-type]
+    card = card_of(requirement_of(), row, ["a", "b", "c"], Three())  # type: ignore[arg-type]
     assert card.region is not None
     assert card.region.corners[0] > 50
 

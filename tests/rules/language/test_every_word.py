@@ -29,7 +29,8 @@ STILL_SAID = {
     ("output", "any"), ("one", "one half"), ("a", "a half"), ("old", "of its old value"), ("may", "may not"),
     ("original", "of the original"), ("pedestrian", "what changed"), ("near", "what changed"),
     ("be", "be limit"), ("be", "be cap"), ("ahead", "front the ego-vehicle"), ("at", "dusk"), ("in", "in"),
-    ("are", "replace"), ("with", "remove"), ("before", "of the speed before"),
+    ("are", "replace"), ("with", "remove"), ("before", "of the speed before"), ("is", "be not suppose to"),
+    ("lightly", "light"), ("from", "from the original steering angle"),
 }  # fmt: skip
 """Words without which the same is said, if in bad English: "no pedestrian on the road", "at least half"."""
 NONSENSE = "blorf"
@@ -224,6 +225,130 @@ REFUSED = (
     ("If it snows in the left lane, slow down.", "in the left lane"),
     ("If the trees are removed from the left lane, keep your speed.", "from the left lane"),
     ("If a truck's lane is blocked, slow down.", "truck's lane is blocked"),
+    # What was said of both things, or of one of them only.
+    ("If a red car and truck are ahead, slow down.", "truck"),
+    ("If two cars and trucks are ahead, slow down.", "trucks"),
+    ("If some of the trees and buildings are removed, keep your speed.", "buildings"),
+    ("If half of the trees and the signs are removed, keep your speed.", "the signs"),
+    ("If the nearest tree and sign are removed, keep your speed.", "sign"),
+    ("If a bus and a car with brake lights on are ahead, slow down.", "with brake"),
+    ("If a bus and a car that brakes are ahead, slow down.", "that brakes"),
+    ("If two cars are parked on each side of the road, slow down.", "two cars"),
+    # How many, and which.
+    ("If another tree is removed, keep your speed.", "another tree"),
+    ("If the other tree is removed, keep your speed.", "the other tree"),
+    ("If too many cars are ahead, slow down.", "too many"),
+    ("If half of the road is covered with snow, slow down.", "half of"),
+    ("If a truck crosses the centre line, slow down.", "the centre line"),
+    ("If a car is on your left side, keep your speed.", "on your left side"),
+    ("If a solid line is on the left, steer to the right.", "a solid line"),
+    ("If the car ahead is replaced by a truck in the left lane, slow down.", "in the left lane"),
+    ("If a no stopping sign is ahead, slow down.", "no stopping"),
+    ("If a bike is parked on the sidewalk, slow down.", "parked"),
+    ("If a braking cyclist is ahead, slow down.", "braking"),
+    ("If the white lines are removed and the yellow lines remain, keep your speed.", "remain"),
+    ("You must stop behind the line at a stop sign.", "behind the line"),
+    ("Ahead of a truck, slow down.", "Ahead of a truck"),
+    ("If a car brakes because of a pedestrian, slow down.", "because of a pedestrian"),
+    # What is over, or not yet there.
+    ("After rain, slow down.", "After rain"),
+    ("After heavy snowfall, slow down.", "After heavy snowfall"),
+    ("After dawn, keep your speed.", "After dawn"),
+    ("If the sun goes behind a cloud, keep your speed.", "behind a cloud"),
+    ("If the sun goes down, slow down.", "the sun goes down"),
+    ("If the sun rises, speed up.", "the sun rises"),
+    ("If the rain halts, speed up.", "halts"),
+    ("If the fog breaks, speed up.", "breaks"),
+    # What nobody is seen doing.
+    ("If a child cycles on the road, slow down.", "cycles"),
+    ("If a man who is driving ahead appears, slow down.", "is driving"),
+    ("If you see a child riding on the road, slow down.", "riding"),
+    ("If a cyclist walks on the road, slow down.", "walks"),
+    ("If the lane lines stop, slow down.", "stop"),
+    ("If zebras cross the road, slow down.", "cross"),
+    ("If the car ahead turns, slow down.", "turns"),
+    ("If a truck follows, slow down.", "follows"),
+    ("If a pedestrian crosses to the left, slow down.", "to the left"),
+    ("If a pedestrian waits before crossing, slow down.", "before crossing"),
+    ("If a car drives on the other side of the road, slow down.", "on the other side of the road"),
+    # Which, and how many.
+    ("If all pedestrians are on the road, slow down.", "all pedestrians"),
+    ("If every car ahead brakes, slow down.", "every car"),
+    ("If no sign is placed, keep your speed.", "no sign"),
+    ("If the line on the right becomes dashed, keep your speed.", "the line"),
+    ("If the lane line on the left is removed, keep your speed.", "the lane line"),
+    ("If a pedestrian stands on the left side of the lane, slow down.", "on the left side of the lane"),
+    # One word for two things.
+    ("If there is no light, slow down.", "no light"),
+    ("If the light disappears, slow down.", "the light"),
+    ("If a hand signal appears, slow down.", "hand"),
+    ("If there is a heavy drizzle, slow down.", "heavy"),
+    # Who does it, and of which it is said.
+    ("If a car appears and then brakes, slow down.", "brakes"),
+    ("If a car appears, slows down, stop.", "slows"),
+    ("If a car appears and it is red, slow down.", "it"),
+    ("If a car appears and it gets closer, slow down.", "it"),
+    ("If it rains, slow down. The same goes for snow.", "The same"),
+    ("If a car appears, slow down. The same holds for trucks.", "The same"),
+    # Outcomes.
+    ("If it rains, not all cars should slow down.", "not all"),
+    ("If it rains, drive half as slowly.", "as slowly"),
+    ("If it rains, slow down by at least 10% to at most 20 km/h.", "to at most 20 km/h"),
+    ("If it rains, the speed should be more than zero.", "more than zero"),
+    ("If it rains, all of the road must stay road.", "all of the road"),
+    ("If a pedestrian appears ahead, the detector must not miss any pedestrian.", "any pedestrian"),
+    # Which of those that an earlier part named.
+    ("If two pedestrians appear, slow down. If he gets closer, slow down more.", "he"),
+    ("If a pedestrian and a car appear, slow down. If it gets closer, slow down more.", "it"),
+    ("If the car ahead had been braking, slow down.", "had"),
+    ("If you are overtaken by no car, slow down.", "no car"),
+    ("If you are overtaken by a cyclist, slow down.", "are overtaken"),
+    ("If you have been overtaken by a car, slow down.", "have been overtaken"),
+    ("Anyone driving a truck must slow down.", "driving"),
+    ("Slow down for anyone who drives at night.", "drives"),
+    ("If there is a pedestrian ahead with its brake lights on, slow down.", "brake"),
+    ("If snow lies on the roadside, slow down.", "on the roadside"),
+    ("If a light appears, slow down.", "a light"),
+    ("If a car passes, slow down.", "passes"),
+    ("If a car appears, the cars must be detected.", "the cars"),
+    ("If a van appears, the truck is expected to slow down.", "the truck"),
+    ("The truck, when it rains, must slow down.", "when"),
+    ("If pedestrians appear, their speed should decrease.", "their speed"),
+    ("If a pedestrian is on the crosswalk, stop behind the crosswalk.", "behind"),
+    ("If the season is autumn instead of, keep your speed.", "instead of"),
+    # Words that no sentence has side by side, each of which would be understood elsewhere.
+    ("If it rains, the speed should be greater the original speed.", "greater the original speed"),
+    ("If it rains, the speed should be less the original speed.", "less the original speed"),
+    ("If it rains, slow down by 10% of the limit.", "the limit"),
+    ("If it rains, the speed should be lower than 30% of the limit.", "the limit"),
+    ("If it rains, the speed should be more or less than 20 km/h.", "more or"),
+    ("If it rains, the number of vehicles must be even.", "even"),
+    ("If it rains, the speed should be moderate.", "moderate"),
+    ("If it rains, both cars should slow down.", "both"),
+    ("If it rains, the detector must detect the vehicles that move.", "that move"),
+    ("If it rains, the confidence of the truck's driver must stay above 0.5.", "'s driver"),
+    ("If it rains, the road ahead must stay road.", "the road ahead"),
+    ("If it rains, the number of detected cars ahead must not change.", "cars ahead"),
+    ("If it rains, the car's speed of 20 km/h should drop.", "of 20 km/h"),
+    ("If it rains, do not slow down immediately.", "immediately"),
+    ("If it rains, you should never have to stop.", "never have to"),
+    ("If it rains, do not drive as fast as before.", "as fast as before"),
+    # Whose speed it is, and who is no driver.
+    ("If a pedestrian is on the road, the pedestrian's speed should decrease.", "the pedestrian's"),
+    ("If a pedestrian appears, the truck drive slower.", "truck"),
+    ("Trucks driving in fog must slow down.", "Trucks"),
+    ("A cyclist must reduce the speed.", "A cyclist"),
+    ("Rain should stop.", "Rain should stop"),
+    ("A red light requires pedestrians to stop.", "requires"),
+    ("Without rain, speed up.", "rain"),
+    ("Without the, keep your speed.", "Without"),
+    # One of them, none but one, and what is over.
+    ("If one tree is removed, keep your speed.", "one tree"),
+    ("If one light turns red, stop.", "one light"),
+    ("If no pedestrian but a child crosses the road, slow down.", "but a child"),
+    ("If a pedestrian crossed the road, slow down.", "crossed"),
+    ("If you have passed a stop sign, slow down.", "have passed"),
+    ("If a stop sign is removed and a yield sign remains, slow down.", "remains"),
 )
 
 
@@ -264,7 +389,7 @@ READ = {
     "there is a pedestrian crossing the road": "add a pedestrian on the road, crossing",
     "a pedestrian crossing is removed": "remove every crosswalk",
     "a pedestrian stands on the sidewalk ahead": "add a pedestrian on the sidewalk",
-    "a pedestrian is waiting to cross": "add a pedestrian, waiting",
+    "a pedestrian is waiting to cross": "add a pedestrian on the sidewalk, waiting",
     "a pedestrian is waiting to cross the road": "add a pedestrian on the sidewalk, waiting",
     "a maximum speed limit sign appears": "add a speed limit sign",
     "a 30 km/h sign appears": "add a 30 km/h speed limit sign",
@@ -297,6 +422,24 @@ READ = {
     "the markings at the edge of the road are missing": "remove every edge line",
     "the nearest car disappears": "remove the nearest car",
     "you come to a speed limit sign of 30 km/h": "add a 30 km/h speed limit sign",
+    "there are no trees and buildings": "remove every tree and remove every building",
+    "night replaces day": "the time becomes night",
+    "winter replaces summer": "the season becomes winter",
+    "rain is substituted for snow": "the weather becomes rainy",
+    "the sun sets": "the time becomes dusk",
+    "a waiting pedestrian is at the crosswalk": "add a pedestrian beside the crosswalk, waiting",
+    "a braking car is ahead": "add a car in front of the ego-vehicle, braking",
+    "a truck is in the adjacent lane on the left": "add a truck in the left lane",
+    "the other vehicles are removed": "remove every vehicle",
+    "you are being overtaken by a lorry": "add a truck, overtaking",
+    "you are passed by two cars": "add a car, overtaking, 2 times",
+    "a van is parked at the kerb on the left": "add a van on the left sidewalk",
+    "a school bus gets in front of you": "add a school bus in front of the ego-vehicle",
+    "dashed lines become solid lines": "replace every dash line by a solid line",
+    "the season is autumn instead of summer": "the season becomes autumn",
+    "there is a coach ahead with its brake lights on": "add a bus in front of the ego-vehicle, braking",
+    "you pass a tram stopped at the kerb": "add a tram on the sidewalk",
+    "there is a sign placed at the roadside": "add a traffic sign on the sidewalk",
 }
 
 
@@ -316,6 +459,45 @@ def test_with_the_trees_removed() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "formula"),
+    [
+        ("Under no circumstances may you accelerate when it rains.", "x1 >= x2"),
+        ("No driver may increase his speed when it rains.", "x1 >= x2"),
+        ("Nobody should exceed 36 km/h when it rains.", "x2 <= 10 m/s"),
+        ("No person shall drive faster than 36 km/h when it rains.", "x2 <= 10 m/s"),
+        ("Anyone driving in rain shall drive at no more than 36 km/h.", "x2 <= 10 m/s"),
+        ("Anyone who sees a pedestrian must slow down.", "x1 > x2"),
+        ("The ego vehicle, when it rains, ought to slow down.", "x1 > x2"),
+        ("Make sure that you do not speed up when it rains, because roads are slippery.", "x1 >= x2"),
+        ("In rain, the speed should be greater than or equal to the original speed.", "x1 <= x2"),
+        ("In rain, the speed after the change should be lower than the speed before the change.", "x1 > x2"),
+        ("When appears a pedestrian, take your foot off the accelerator.", "x1 > x2"),
+        ("Drivers facing a red signal shall stop.", "x1 > x2"),
+        ("The driver of a vehicle approaching a crosswalk must reduce his speed.", "x1 > x2"),
+        ("A driver approaching a parked car must slow down.", "x1 > x2"),
+        ("Anybody who drives at night must reduce their speed.", "x1 > x2"),
+        ("A person must not drive at a speed greater than 36 km/h if there is fog.", "x2 <= 10 m/s"),
+        ("Drivers shall not exceed a speed of 36 km/h in fog.", "x2 <= 10 m/s"),
+        ("It is necessary to slow down in fog.", "x1 > x2"),
+        ("On no account accelerate while being overtaken.", "x1 >= x2"),
+        ("A steady red light requires drivers to stop.", "x1 > x2"),
+        ("Driving in fog requires a lower speed.", "x1 > x2"),
+        ("The presence of a pedestrian on the road requires the driver to slow down.", "x1 > x2"),
+        ("The speed in fog should not exceed 36 km/h.", "x2 <= 10 m/s"),
+        ("Fog must slow the vehicle down.", "x1 > x2"),
+        ("A pedestrian on the road should cause the vehicle to slow down.", "x1 > x2"),
+        ("In fog, the speed in the modified image should be lower than in the original image.", "x1 > x2"),
+        ("Adding a pedestrian to the road must reduce the speed.", "x1 > x2"),
+        ("Without lane markings, slow down.", "x1 > x2"),
+        ("When a pedestrian is waiting at the kerb to cross the road, slow down.", "x1 > x2"),
+    ],
+)
+def test_the_wording_of_codes_is_read(text: str, formula: str) -> None:
+    (block,) = parse(text).blocks
+    assert block.expectation.formula == formula
+
+
+@pytest.mark.parametrize(
     ("text", "note"),
     [
         ("If a hospital stands beside the road, slow down.", "'hospital' is shown as any building"),
@@ -330,6 +512,60 @@ def test_what_is_shown_less_exactly_than_said_is_told(text: str, note: str) -> N
 def test_also_keeps_what_was_said_before() -> None:
     rule = parse("If a pedestrian appears, slow down. If it also rains, slow down more.")
     assert [str(one) for one in rule.blocks[1].changes] == ["add a pedestrian", "the weather becomes rainy"]
+
+
+@pytest.mark.parametrize(
+    ("text", "changes"),
+    [
+        (
+            "If a pedestrian appears, slow down. If another pedestrian appears, slow down more.",
+            "add a pedestrian & add a pedestrian",
+        ),
+        (
+            "If a car appears, slow down. If it rains too, slow down more.",
+            "add a car & the weather becomes rainy",
+        ),
+        (
+            "If a pedestrian appears, slow down. If he crosses the road, stop.",
+            "add a pedestrian on the road, crossing",
+        ),
+        (
+            "If two pedestrians appear, slow down. If they cross the road, stop.",
+            "add a pedestrian on the road, crossing & add a pedestrian on the road, crossing",
+        ),
+        (
+            "If it rains and a pedestrian appears, slow down. If he gets closer, slow down more.",
+            "add a pedestrian, closer to the camera than before & the weather becomes rainy",
+        ),
+        (
+            "If it rains and a car is ahead, slow down. If the rain gets heavier, slow down more.",
+            "the weather becomes rainy, heavier than before & add a car in front of the ego-vehicle",
+        ),
+        (
+            "If a pedestrian is on the road, slow down. If he is on the left sidewalk, slow down less.",
+            "add a pedestrian on the left sidewalk",
+        ),
+    ],
+)
+def test_what_an_earlier_part_named_is_still_there(text: str, changes: str) -> None:
+    assert " & ".join(map(str, parse(text).blocks[1].changes)) == changes
+
+
+@pytest.mark.parametrize(
+    ("text", "changes"),
+    [
+        (
+            "In winter, if a police car is parked on the roadside, slow down.",
+            "the season becomes winter & add a police car on the sidewalk",
+        ),
+        ("In autumn, when it rains, slow down.", "the season becomes autumn & the weather becomes rainy"),
+        ("Next to a cyclist, slow down.", "add a bicyclist beside the ego-vehicle"),
+        ("Keep your speed even if a tree appears.", "add a tree"),
+        ("Even when it rains, keep your speed.", "the weather becomes rainy"),
+    ],
+)
+def test_what_stands_before_a_condition_is_part_of_it(text: str, changes: str) -> None:
+    assert " & ".join(map(str, parse(text).blocks[0].changes)) == changes
 
 
 def test_a_sign_may_say_what_it_means() -> None:
@@ -385,6 +621,14 @@ def test_what_was_read_as_something_else_is_refused(condition: str, said: str, w
         ("one half of the trees is removed", "remove about half of the trees"),
         ("half of the school buses are removed", "remove about half of the school buses"),
         ("one sees a pedestrian", "add a pedestrian"),
+        ("one pedestrian appears", "add a pedestrian"),
+        ("there are people crossing", "add a pedestrian, crossing"),
+        ("a pedestrian stands at this crossing", "add a pedestrian beside the crosswalk"),
+        ("winter follows autumn", "the season becomes winter"),
+        ("a pedestrian appears and he crosses the road", "add a pedestrian on the road, crossing"),
+        ("two pedestrians appear and they wait", "add a pedestrian, waiting, 2 times"),
+        ("the traffic lights are removed", "remove every traffic light"),
+        ("dawn breaks", "the time becomes dusk"),
         (
             "pedestrian on roadside and the road has no lane lines",
             "add a pedestrian on the sidewalk and remove every line",

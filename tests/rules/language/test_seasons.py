@@ -57,7 +57,7 @@ def test_it_becomes_winter(text: str) -> None:
         ("If a summer day turns into a winter night, slow down.", ["night", "winter"]),
         ("If winter and night come, slow down.", ["winter", "night"]),
         ("If night falls in spring, slow down.", ["night", "spring"]),
-        ("If the sun sets in winter, slow down.", ["night", "winter"]),
+        ("If the sun sets in winter, slow down.", ["dusk", "winter"]),
         ("If the sky gets dark in winter, slow down.", ["night", "winter"]),
         ("If the weather clears up in winter, keep your speed.", ["sunny", "winter"]),
         ("If snow covers the road in winter, slow down.", ["snowy", "winter"]),

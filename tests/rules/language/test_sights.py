@@ -88,3 +88,17 @@ def test_conditions_keep_their_distances() -> None:
     (block,) = parse("If a pedestrian stands on the road 15 m ahead, the path must stay within 0.5 m.").blocks
     assert block.changes[0].distance == 15
     assert block.expectation.formula.startswith("|x1 - x2| <= 0.5 m")
+
+
+@pytest.mark.parametrize(
+    ("added", "named", "output"),
+    [
+        ("car", "truck", "overlap of the trucks"),
+        ("truck", "car", "overlap of the cars"),
+        ("truck", "vehicle", "overlap of the added vehicle"),
+        ("child", "pedestrian", "overlap of the added pedestrian"),
+    ],
+)
+def test_what_was_not_added_is_one_of_those_that_are_there(added: str, named: str, output: str) -> None:
+    rule = parse(f"If a {added} appears, the detector must detect the {named}.")
+    assert rule.blocks[0].expectation.output == output

@@ -216,8 +216,24 @@ def test_what_cannot_be_merged_is_named(suite: Read, tmp_path: Path) -> None:
     for folders in (("all", "only"), ("only", "all")):
         assert "settings only is " in refused(*(tmp_path / one for one in folders))
     manifest = json.loads((two / "manifest.json").read_text())
+    (tmp_path / "copy" / "manifest.json").write_text(json.dumps({**manifest, "tool": {"version": "0"}}))
+    assert refused(one, tmp_path / "copy").startswith("copy is of another run than shard 1: its tool ")
     (tmp_path / "copy" / "manifest.json").write_text(json.dumps({**manifest, "ended": None}))
     assert refused(one, tmp_path / "copy") == ("copy is not complete: give the command of shard 2/2 again")
+
+
+def test_clocks_that_differ_between_machines_change_nothing(
+    suite: Read, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = suite(RULES)
+    for number, year in ((1, 1970), (2, 2099)):
+        monkeypatch.setattr("roadworthy.runs.store.manifest._now", lambda year=year: f"{year}-01-01T00:00:00")
+        run_suite(read, tmp_path / f"shard {number}", shard=Shard(number, 2))
+    monkeypatch.undo()
+    monkeypatch.setattr(running, "_BATCH", 4)
+    run_suite(read, tmp_path / "whole")
+    merged(read, [tmp_path / "shard 1", tmp_path / "shard 2"], tmp_path / "merged")
+    assert files_of(tmp_path / "merged") == files_of(tmp_path / "whole")
 
 
 def forge(shard: Path, change: Callable[[pyarrow.Table], pyarrow.Table]) -> None:

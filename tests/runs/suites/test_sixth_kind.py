@@ -47,7 +47,7 @@ from roadworthy._yaml import read_yaml
 from roadworthy.cli import app
 from roadworthy.web.jobs.asks import SuiteAsk
 
-SuiteAsk(document=read_yaml(Path("mirror.suite.yaml"), "suite", "models").data).check_closed()
+assert not list(SuiteAsk(document=read_yaml(Path("mirror.suite.yaml"), "suite", "models").data).opening())
 done = [CliRunner().invoke(app, words) for words in json.loads(sys.argv[1])]
 print(json.dumps([(one.exit_code, one.stdout, one.stderr) for one in done]))
 """

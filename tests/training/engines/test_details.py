@@ -14,8 +14,7 @@ import torch
 
 from roadworthy.errors import InputError
 from roadworthy.training.engine_networks.settings import network_for
-from roadworthy.training.engines.comparing import EngineComparison, changes_of, interval
-from roadworthy.training.engines.pairs import CHANGES
+from roadworthy.training.engines.pairs import CHANGES, EngineComparison, changes_of, interval
 from roadworthy.training.engines.settings import EngineSettings
 from roadworthy.training.engines.writing import (
     Import,

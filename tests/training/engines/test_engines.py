@@ -22,9 +22,8 @@ from roadworthy.datasets import load
 from roadworthy.errors import InputError
 from roadworthy.images import write_image
 from roadworthy.training.engine_networks.settings import NetworkInputs
-from roadworthy.training.engines.comparing import EngineComparison, interval
 from roadworthy.training.engines.method import FittedEngine, fit_engine
-from roadworthy.training.engines.pairs import CHANGES
+from roadworthy.training.engines.pairs import CHANGES, EngineComparison, interval
 from roadworthy.training.engines.pictures import Pictures
 from roadworthy.training.engines.settings import EngineSettings
 from roadworthy.training.engines.train import Folder, train_synthesis, train_translation
@@ -236,7 +235,7 @@ def test_processes_that_render_load_no_torch() -> None:
     code = (
         "import sys\n"
         "import scripts.engines.make_engines\n"
-        "import roadworthy.training.engines.comparing\n"
+        "import roadworthy.training.engines.pairs\n"
         "sys.exit('torch' in sys.modules)"
     )
     root = Path(__file__).parents[3]

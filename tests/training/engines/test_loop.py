@@ -19,8 +19,7 @@ from roadworthy.training.engines.feed import Batch, PictureFeed
 from roadworthy.training.engines.method import HISTORY, SHEETS, FittedEngine, fit_engine
 from roadworthy.training.engines.pictures import Pictures
 from roadworthy.training.engines.settings import EngineSettings
-from roadworthy.training.loop import CHECKPOINT
-from roadworthy.training.settings import StepResult, Watcher
+from roadworthy.training.loop import CHECKPOINT, StepResult, Watcher
 
 SETTINGS: dict[str, Any] = {
     "steps": 8,

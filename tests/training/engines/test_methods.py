@@ -20,10 +20,9 @@ from roadworthy.training.engine_networks.settings import (
 )
 from roadworthy.training.engines.feed import Batch, DomainFeed, PictureFeed
 from roadworthy.training.engines.losses import FeatureNetwork, feature_network, perceptual_loss
-from roadworthy.training.engines.paired import Synthesis
 from roadworthy.training.engines.pictures import Pictures
+from roadworthy.training.engines.published import Synthesis, Ugatit, Unit
 from roadworthy.training.engines.settings import EngineSettings
-from roadworthy.training.engines.translation import Ugatit, Unit
 
 CPU = torch.device("cpu")
 SETTINGS = EngineSettings(steps=50, batch=4, learning_rate=2e-3, device="cpu")

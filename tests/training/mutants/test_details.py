@@ -14,7 +14,7 @@ import torch
 
 from roadworthy.errors import InputError
 from roadworthy.training.mutants import saving
-from roadworthy.training.mutants.mutating import Candidate, Mutation
+from roadworthy.training.mutants.operators import Candidate, Mutation
 from roadworthy.training.mutants.saving import (
     JudgedMutant,
     MadeMutants,

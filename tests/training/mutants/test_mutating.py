@@ -13,7 +13,7 @@ from torch import nn
 from roadworthy.errors import InputError
 from roadworthy.models.zoo import architecture
 from roadworthy.training.mutants import Mutation, candidates, example_of, mutate, plan
-from roadworthy.training.mutants.mutating import OPERATORS
+from roadworthy.training.mutants.operators import OPERATORS
 
 SEEDS = st.integers(0, 10_000)
 RATIOS = st.floats(0.01, 1.0)

@@ -13,8 +13,8 @@ from roadworthy.errors import InputError
 from roadworthy.models.zoo import architecture
 from roadworthy.training.loop import check_losses, chosen_device, device_name, half_precision
 from roadworthy.training.mutants import candidates, example_of, plan
-from roadworthy.training.mutants._chain import Chain, RefusedError, _spread
-from roadworthy.training.mutants.mutating import Candidate, Mutation, mutate
+from roadworthy.training.mutants._layers import Chain, RefusedError, _labelled
+from roadworthy.training.mutants.operators import Candidate, Mutation, mutate
 from roadworthy.training.train import _deterministic
 
 
@@ -87,8 +87,8 @@ def test_neurons_that_may_be_mixed_are_not_followed() -> None:
         RefusedError, match="inputs of two, which comes after it, come from several of its neurons"
     ):
         shuffled.follower(shuffled.layer("one"))
-    assert _spread((2, 3), 1).tolist() == [[0, 1, 2], [0, 1, 2]]
-    assert _spread((2, 3), 0).tolist() == [[0, 0, 0], [1, 1, 1]]
+    assert _labelled((2, 3), 1).tolist() == [[0, 1, 2], [0, 1, 2]]
+    assert _labelled((2, 3), 0).tolist() == [[0, 0, 0], [1, 1, 1]]
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ from scripts.engines.recipes import RECIPES
 from roadworthy.datasets import load
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
-from roadworthy.training.engines.comparing import compared
-from roadworthy.training.engines.pairs import CHANGES, PairSource
+from roadworthy.training.engines.pairs import CHANGES, PairSource, compared
 from roadworthy.transforms import read_engines
 from roadworthy.transforms.learned import shipped_engines, shipped_names
 from roadworthy.transforms.learned.engine import shipped_folder

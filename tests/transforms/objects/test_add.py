@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,10 +14,11 @@ from hypothesis import strategies as st
 
 from roadworthy.datasets import load
 from roadworthy.errors import InputError, NotApplicable, OntologyError
-from roadworthy.frames import Frame
+from roadworthy.frames import Frame, LabelMap
+from roadworthy.images import Mask
 from roadworthy.ontology import ontology
 from roadworthy.transforms import compose, make_transform, parse_transform
-from roadworthy.transforms.objects import Add, CutOut, Gallery, compositing
+from roadworthy.transforms.objects import Add, CutOut, Gallery, believing
 from roadworthy.world import Camera, Scene, WorldObject, frame_of, track
 
 Street = Callable[..., Frame]
@@ -269,18 +271,102 @@ def test_a_broken_cut_out_makes_the_frame_not_qualify(town: Frame, tmp_path: Pat
         Add(element="stop sign", gallery=str(tmp_path)).region(town, 1)
 
 
+def without_pavements(frame: Frame) -> Frame:
+    """The frame with terrain in their place, as beside a country road."""
+    ids, classes = frame.label_map.ids.copy(), frame.label_map.classes
+    ids[frame.label_map.mask("sidewalk")] = classes.index("terrain")
+    return frame.replace(labels=LabelMap(ids, classes))
+
+
 def test_real_frames_get_solid_people_and_the_world_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = load("world:town", count=1)[0]
-    real = drawn.replace(metadata={})
+    street = drawn.replace(metadata={})
+    real = without_pavements(street)
     add = make_transform("add", element="pedestrian")
 
     def added(frame: Frame) -> str:
-        return str(note_of(add(frame, 1, measure=False))["cut_out"])
+        return str(note_of(add(frame, 9, measure=False))["cut_out"])
 
     assert added(real).startswith("solid-pedestrian")
     assert added(drawn).startswith("pedestrian")
+    assert note_of(add.replace(realism="any")(street, 5, measure=False))
     assert Gallery.shipped_for(False).select("stop sign") == Gallery.shipped().select("stop sign")
-    monkeypatch.setattr(compositing, "_LEAST_OF_PEOPLE", {(0.0, 1.0): 1.01})
+    monkeypatch.setattr(believing, "_LEAST_OF_PEOPLE", {(0.0, 1.0): 1.01})
     assert added(drawn).startswith("pedestrian")
     with pytest.raises(NotApplicable, match="would not stand out from its background"):
         added(real)
+
+
+PERSON = make_transform("add", element="pedestrian")
+
+
+@pytest.fixture(scope="module")
+def believed() -> tuple[Frame, Frame, int]:
+    """A frame that the world did not draw, somebody solid in it, and the seed."""
+    frame = without_pavements(load("world:town", count=1)[0].replace(metadata={}, depth=None))
+    for seed in range(36, 60):
+        try:
+            return frame, PERSON(frame, seed, measure=False), seed
+        except NotApplicable:
+            continue
+    raise AssertionError("nobody can be added")
+
+
+def painted(frame: Frame, colour: Any, rows: slice, columns: slice, but: Mask | None = None) -> Frame:
+    """The frame with a rectangle of one colour, apart from some of its pixels."""
+    image = frame.image.copy()
+    there = np.zeros(image.shape[:2], np.bool_)
+    there[rows, columns] = True
+    image[there if but is None else there & ~but] = colour
+    return frame.replace(image=image)
+
+
+def test_no_post_grows_from_a_head(believed: tuple[Frame, Frame, int]) -> None:
+    frame, after, seed = believed
+    left, top, right, bottom = note_of(after)["box"]
+    own = np.flatnonzero((frame.label_map.ids != after.label_map.ids)[top + 2, left:right]) + left
+    middle = int(own.mean())
+    head = float(after.image[top + 2, own].mean())
+    behind, post_level = (20, 140) if head > 120 else (235, 100)
+    plain = painted(frame, behind, slice(0, top + (bottom - top) // 5), slice(left - 20, right + 20))
+    assert note_of(PERSON(plain, seed, measure=False)) == note_of(after)
+    post = painted(plain, post_level, slice(0, top), slice(middle - 1, middle + 2))
+    with pytest.raises(NotApplicable, match="a post would seem to grow"):
+        PERSON(post, seed, measure=False)
+    aside = painted(plain, post_level, slice(0, top), slice(right + 8, right + 11))
+    assert note_of(PERSON(aside, seed, measure=False)) == note_of(after)
+
+
+def test_nobody_melts_into_what_is_around_the_head(believed: tuple[Frame, Frame, int]) -> None:
+    frame, after, seed = believed
+    left, top, right, bottom = note_of(after)["box"]
+    own = frame.label_map.ids != after.label_map.ids
+    head = slice(top, top + (bottom - top) // 7)
+    colour = np.median(after.image[head][own[head]], axis=0)
+    around = painted(frame, colour, slice(top - 8, head.stop + 4), slice(left - 8, right + 8), but=own)
+    with pytest.raises(NotApplicable, match="could not be told from what is around"):
+        PERSON(around, seed, measure=False)
+
+
+def test_nobody_stands_in_burnt_out_glare(believed: tuple[Frame, Frame, int]) -> None:
+    frame, after, seed = believed
+    (low, high), bottom = note_of(after)["foot"], note_of(after)["box"][3]
+    glare = painted(frame, 255, slice(bottom - 10, bottom + 10), slice(low - 6, high + 6))
+    with pytest.raises(NotApplicable, match="the sun blinds the camera"):
+        PERSON(glare, seed, measure=False)
+
+
+def test_estimated_labels_that_contradict_themselves_tell_no_roadside(
+    believed: tuple[Frame, Frame, int],
+) -> None:
+    frame, after, seed = believed
+    left, top, right, bottom = note_of(after)["box"]
+    estimated = {"labels_from": "street (estimated)"}
+    assert note_of(PERSON(frame.replace(metadata=estimated), seed, measure=False)) == note_of(after)
+    blurred = frame.replace(image=cv2.GaussianBlur(frame.image, (0, 0), 2.0), metadata=estimated)
+    ids = frame.label_map.ids.copy()
+    ids[top : (top + bottom) // 2, left:right] = frame.label_map.classes.index("road")
+    behind = frame.replace(labels=LabelMap(ids, frame.label_map.classes), metadata=estimated)
+    for wrong in (blurred, behind):
+        with pytest.raises(NotApplicable, match="labels cannot be trusted to tell where the road ends"):
+            PERSON(wrong, seed, measure=False)

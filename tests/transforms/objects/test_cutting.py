@@ -312,16 +312,23 @@ def test_the_highest_are_kept_of_all_that_is_found(monkeypatch: pytest.MonkeyPat
     ]
     monkeypatch.setattr(harvesting, "_MOST", 4)
     monkeypatch.setattr(
-        harvesting, "_of_frame", lambda frame: [replace(sharp(40 + int(frame.id[1:])), name=frame.id)]
+        harvesting, "_of_frame", lambda frame: ([replace(sharp(40 + int(frame.id[1:])), name=frame.id)], 0.5)
     )
     found = harvesting.own_things(frames).gallery  # type: ignore[arg-type]
     assert [one.name for one in found] == ["f8", "f7", "f6", "f5"]
 
 
+def headed(left: int = 7, right: int = 7) -> NDArray[np.uint8]:
+    """Return the pixels of a person whose head is so far from both sides."""
+    rgba = sharp().rgba.copy()
+    rgba[:10, :left, 3] = rgba[:10, rgba.shape[1] - right :, 3] = 0
+    return rgba
+
+
 class TestGood:
     def test_what_is_sharp_and_whole_is_good(self) -> None:
-        assert _good(sharp())
-        blunt = sharp()
+        assert _good(sharp(element="bicyclist"))
+        blunt = sharp(element="bicyclist")
         rgba = blunt.rgba.copy()
         rgba[..., :3] = cv2.GaussianBlur(rgba[..., :3], (0, 0), 4)
         rows = np.linspace(0, 120, 60).astype(np.uint8)
@@ -332,8 +339,8 @@ class TestGood:
         assert not _good(replace(blunt, pixels=flat)), "24 levels are too few"
         flat[..., :3] = np.where(flat[..., :3] > 110, 128, 100)
         assert _good(replace(blunt, pixels=flat))
-        assert not _good(sharp(9, 11)), "99 pixels are too few"
-        assert _good(sharp(10, 10))
+        assert not _good(sharp(9, 11, element="bicyclist")), "99 pixels are too few"
+        assert _good(sharp(10, 10, element="bicyclist"))
 
     def test_a_person_with_a_gap_is_two(self) -> None:
         rgba = sharp().rgba.copy()
@@ -342,11 +349,17 @@ class TestGood:
         assert _good(replace(sharp(element="bicyclist"), pixels=rgba))
 
     def test_a_person_has_no_bite_in_the_upper_body_but_may_stride(self) -> None:
-        bitten, striding = sharp().rgba.copy(), sharp().rgba.copy()
+        bitten, striding = headed(), headed()
         bitten[10:30, 12:, 3] = 0
         striding[40:, 6:18, 3] = 0
         assert not _good(replace(sharp(), pixels=bitten)), "something hides an arm"
         assert _good(replace(sharp(), pixels=striding))
+
+    @pytest.mark.parametrize(("left", "right"), [(3, 3), (0, 14)])
+    def test_a_head_as_wide_as_a_body_or_beside_it_is_that_of_another(self, left: int, right: int) -> None:
+        """The shape of a parent and child, or of somebody before somebody else."""
+        assert _good(replace(sharp(), pixels=headed()))
+        assert not _good(replace(sharp(), pixels=headed(left, right)))
 
     @pytest.mark.parametrize(
         ("facing", "lit", "good"),
@@ -379,9 +392,8 @@ class TestGood:
         monkeypatch.setattr(harvesting, "_APART", 2)
         ones = [replace(sharp(), name=str(number)) for number in range(0, 60, 2)]
         for count, left in ((60, 3), (39, 1), (19, 1)):
-            known = OwnThings(
-                Gallery(ones), {one.name: int(one.name) for one in ones}, {f"f{k}": k for k in range(count)}
-            )
+            places = {one.name: int(one.name) for one in ones}
+            known = OwnThings(Gallery(ones), places, {f"f{k}": k for k in range(count)}, {})
             names = {int(one.name) for one in known.without(Frame("f10", np.zeros((2, 2, 3), np.uint8)))}
             missing = set(range(0, 60, 2)) - names
             assert len(missing) == left, count
@@ -390,11 +402,11 @@ class TestGood:
 
     def test_data_in_which_nothing_can_be_cut_out_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(harvesting, "load", lambda reference: reference)
-        empty = OwnThings(Gallery([]), {}, {})
+        empty = OwnThings(Gallery([]), {}, {}, {})
         monkeypatch.setattr(harvesting, "own_things", lambda data: empty)
         with pytest.raises(InputError, match="nothing in 'camvid:x' can be cut out: no thing in it is whole"):
             harvesting.harvested_from("camvid:x")
-        some = OwnThings(Gallery([sharp()]), {}, {})
+        some = OwnThings(Gallery([sharp()]), {}, {}, {})
         monkeypatch.setattr(harvesting, "own_things", lambda data: some)
         found = Gallery.opened("camvid:y")
         assert (found.name, [one.name for one in found]) == ("camvid:y", ["one"])
@@ -406,7 +418,9 @@ class TestGood:
         frame.parent.mkdir()
         monkeypatch.setattr(harvesting, "load", lambda reference: frame.read_text())
         monkeypatch.setattr(
-            harvesting, "own_things", lambda data: OwnThings(Gallery([replace(sharp(), name=data)]), {}, {})
+            harvesting,
+            "own_things",
+            lambda data: OwnThings(Gallery([replace(sharp(), name=data)]), {}, {}, {}),
         )
         long_ago = time.time() - 3600
         for name in ("before", "after"):

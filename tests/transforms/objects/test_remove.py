@@ -429,9 +429,9 @@ def test_feet_that_a_network_lost_go_with_a_person() -> None:
     ids, image = frame.label_map.ids.copy(), frame.image.copy()
     classes = (*CLASSES, "pedestrian")
     ids[110:150, 150:162] = classes.index("pedestrian")
-    image[110:155, 150:162] = (250, 30, 30)
+    image[110:160, 150:162] = (250, 30, 30)
     known = frame.replace(labels=LabelMap(ids, classes), image=image)
-    feet = np.s_[152:154, 152:160, 0]
+    feet = np.s_[155:157, 152:160, 0]
     assert Remove(element="pedestrian", realism="any")(known, 1, measure=False).image[feet].mean() > 200
     estimated = known.replace(metadata={"labels_from": "street (estimated)"})
     assert Remove(element="pedestrian", realism="any")(estimated, 1, measure=False).image[feet].mean() < 120

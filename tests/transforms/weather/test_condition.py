@@ -100,7 +100,7 @@ def test_the_same_weather_twice_is_filtered(town: Frame) -> None:
 def test_an_image_that_hardly_changes_showed_it_before(name: str, image: np.ndarray) -> None:
     """The bound of the mean squared error, section 3.3.4 of the RMT paper; no metadata are needed."""
     frame = Frame("a", image)
-    with pytest.raises(NotApplicable, match="the image hardly changes"):
+    with pytest.raises(NotApplicable, match=r"the image hardly changes|already night in the image"):
         make_transform(f"{name}:normal")(frame, 1, measure=False)
     # A search asks for little on purpose, and an image alone is no case of a test.
     make_transform(name, amount=0.2)(frame, 1, measure=False)

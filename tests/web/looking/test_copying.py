@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -56,8 +55,8 @@ def browser_of(out: Path, *runs: Path) -> Browser:
 
 
 def copied(browser: Browser, run: str, one: dict[str, Any]) -> dict[str, str]:
-    which = f"requirement={one['requirement']}&system={one['system']}&case={one['case'].replace('#', '%23')}"
-    found: dict[str, str] = browser.get(f"/look/{run}/test?{which}").json()
+    asked = {key: one[key] for key in ("requirement", "system", "case")}
+    found: dict[str, str] = browser.post(f"/look/{run}/test", {"cases": [asked]}).json()
     return found
 
 
@@ -101,7 +100,7 @@ def test_a_violation_of_a_run_that_was_started_here(tmp_path: Path) -> None:
     (folder / "job.json").write_text(ask.model_dump_json())
     work_on(folder)
     browser = browser_of(tmp_path / "out")
-    one = browser.get(f"/look/{folder.name}/cases?system=epoch&status=violated").json()["cases"][-1]
+    one = browser.cases(folder.name, system="epoch", status="violated")[-1]
     found = copied(browser, folder.name, one)
     assert found["reason"] == ""
     assert found["file"] == f"{one['case']}.suite.yaml"
@@ -139,7 +138,7 @@ def suite_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 )
 def test_a_case_of_a_suite(suite_run: Path, requirement: str) -> None:
     browser = browser_of(suite_run.parent / "out", suite_run)
-    one = browser.get(f"/look/run/cases?requirement={requirement}&status=all").json()["cases"][0]
+    one = browser.cases("run", requirement=requirement, status="all")[0]
     found = copied(browser, "run", one)
     assert found["reason"] == ""
     assert "all.suite.yaml" in found["text"].splitlines()[1]
@@ -187,13 +186,13 @@ requirements:
     whole = run_suite(plan_suite(read_suite(tmp_path / "search.suite.yaml")), tmp_path / "run").folder
     before = deepest(whole)
     browser = browser_of(tmp_path / "out", whole)
-    found = copied(browser, "run", {**before, "case": str(before["case"]).replace(" ", "%20")})
+    found = copied(browser, "run", before)
     assert found["reason"] == ""
     (row,) = tried(found["text"], tmp_path / "again.suite.yaml")
     assert row["margin"] == before["margin"] < 0
     assert_same(without_search(before), without_search(row))
     assert_same_image(whole, tmp_path / "again.suite.out", row["case"])
-    original = {**before, "case": "original%20000000"}
+    original = {**before, "case": "original 000000"}
     assert "it is an original" in copied(browser, "run", original)["reason"]
 
 
@@ -206,7 +205,7 @@ def test_an_image_of_coverage_search(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert result.exit_code == 1, result.output
     before = deepest(tmp_path / "search")
     browser = browser_of(tmp_path / "out", tmp_path / "search")
-    found = copied(browser, "search", {**before, "case": str(before["case"]).replace(" ", "%20")})
+    found = copied(browser, "search", before)
     assert found["reason"] == ""
     (row,) = tried(found["text"], tmp_path / "again.suite.yaml")
     assert_same(without_search(before), without_search(row))
@@ -251,8 +250,8 @@ def test_a_search_whose_files_are_damaged_says_so(
     tmp_path: Path, parameters: dict[str, Any], suite: str, said: str
 ) -> None:
     browser = search_of(tmp_path, MADE | parameters, suite)
-    (one,) = browser.get("/look/run/cases").json()["cases"]
-    found = copied(browser, "run", {**one, "case": "try%20000001"})
+    (one,) = browser.cases("run")
+    found = copied(browser, "run", {**one, "case": "try 000001"})
     assert said in found["reason"]
     assert (found["text"] == "") == bool(said)
 
@@ -271,12 +270,39 @@ requirements:
     (tmp_path / "drive.suite.yaml").write_text(text)
     whole = run_suite(plan_suite(read_suite(tmp_path / "drive.suite.yaml")), tmp_path / "run").folder
     browser = browser_of(tmp_path / "out", whole)
-    cases = browser.get("/look/run/cases?status=violated").json()["cases"]
+    cases = browser.cases("run", status="violated")
     one = next(case for case in cases if case["parameters"]["simulator"] == "world:town")
-    found = copied(browser, "run", {**one, "case": one["case"].replace(" ", "%20")})
+    found = copied(browser, "run", one)
     assert found["reason"] == ""
     (row,) = tried(found["text"], tmp_path / "again.suite.yaml")
     assert_same(stored(whole, one), row)
+
+
+def test_several_cases_are_copied_as_one_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.rules").write_text(RULES)
+    words = "rules run --rules mine.rules --model dave2 --model epoch --sample 4 --seed 4 --data world:town"
+    assert CliRunner().invoke(app, [*words.split(), "--worst", "0", "--out", "run"]).exit_code in (0, 1)
+    browser = browser_of(tmp_path / "out", tmp_path / "run")
+    chosen = [
+        one
+        for system, requirement, count in (("dave2", "R1", 1), ("epoch", "R1", 2), ("epoch", "R2", 1))
+        for one in browser.cases("run", system=system, requirement=requirement, status="all")[:count]
+    ]
+    asked = {"cases": [{key: one[key] for key in ("requirement", "system", "case")} for one in chosen]}
+    found = browser.post("/look/run/test", asked).json()
+    assert (found["reason"], found["file"]) == ("", "4 cases.suite.yaml")
+    rows = tried(found["text"], tmp_path / "four.suite.yaml")
+    assert len(rows) == 4
+    for one in chosen:
+        (row,) = (
+            row
+            for row in rows
+            if row["requirement"].startswith(f"{one['requirement']} {one['system']}")
+            and row["case"] == one["case"]
+        )
+        assert_same(stored(tmp_path / "run", one), row)
+    assert browser.post("/look/run/test", {"cases": []}).status == 422
 
 
 @pytest.mark.slow
@@ -291,7 +317,7 @@ requirements: {blur: {reliability: defocus-blur, preserve: correctness, versions
     whole = run_suite(plan_suite(read_suite(tmp_path / "blur.suite.yaml")), tmp_path / "run").folder
     browser = browser_of(tmp_path / "out", whole)
     for status, expected in (("violated", OutcomeStatus.VIOLATED), ("passed", OutcomeStatus.PASSED)):
-        one = browser.get(f"/look/run/cases?status={status}").json()["cases"][0]
+        one = browser.cases("run", status=status)[0]
         file = tmp_path / f"{status}.suite.yaml"
         file.write_text(copied(browser, "run", one)["text"])
         again = run_suite(plan_suite(read_suite(file)), tmp_path / status)
@@ -313,7 +339,7 @@ def test_what_cannot_be_copied_says_why(tmp_path: Path, method: str, said: str) 
         case = Case("a", "R1", (RecordDrive("x"),), {"track": 3} if method == "bbsl" else {"frame": "a"})
         store.append(case, Verdict.from_margin(case, -1.0))
     browser = browser_of(tmp_path / "out", tmp_path / "run")
-    (one,) = browser.get("/look/run/cases").json()["cases"]
+    (one,) = browser.cases("run")
     found = copied(browser, "run", one)
     assert found["text"] == ""
     assert said in found["reason"]
@@ -339,7 +365,7 @@ def test_a_specification_of_a_form(tmp_path: Path, text: str, bindings: dict[str
     (folder / "job.json").write_text(ask.model_dump_json())
     work_on(folder)
     browser = browser_of(tmp_path / "out")
-    one = browser.get(f"/look/{folder.name}/cases?status=all").json()["cases"][-1]
+    one = browser.cases(folder.name, status="all")[-1]
     found = copied(browser, folder.name, one)
     assert found["reason"] == ""
     rows = tried(found["text"], tmp_path / "copied.suite.yaml")
@@ -356,7 +382,7 @@ def test_tolerances_of_a_form_are_the_same_again(tmp_path: Path, output: str) ->
     (folder / "job.json").write_text(ask.model_copy(update={"same_steering": 0.123}).model_dump_json())
     work_on(folder)
     browser = browser_of(tmp_path / "out")
-    one = browser.get(f"/look/{folder.name}/cases?status=all").json()["cases"][0]
+    one = browser.cases(folder.name, status="all")[0]
     (row,) = tried(copied(browser, folder.name, one)["text"], tmp_path / "again.suite.yaml")
     assert_same(stored(folder / "run", one), row)
 
@@ -388,8 +414,7 @@ def test_a_case_of_rules_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ex
     assert result.exit_code in (0, 1), result.output
     browser = browser_of(tmp_path / "out", tmp_path / "run")
     for requirement in ("R1", "R2"):
-        which = f"requirement={requirement}&system=epoch&status=all"
-        cases = browser.get(f"/look/run/cases?{which}").json()["cases"]
+        cases = browser.cases("run", requirement=requirement, system="epoch", status="all")
         # The last frame: data of another size would not have it.
         one = max(cases, key=lambda one: int(one["case"].rpartition("-")[2]))
         found = copied(browser, "run", one)
@@ -412,8 +437,8 @@ def test_a_case_of_other_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     result = CliRunner().invoke(app, [*words.split(), "--out", "run"])
     assert result.exit_code in (0, 1, 3), result.output
     browser = browser_of(tmp_path / "out", tmp_path / "run")
-    one = browser.get("/look/run/cases?status=all").json()["cases"][-1]
-    found = copied(browser, "run", {**one, "requirement": quote(one["requirement"])})
+    one = browser.cases("run", status="all")[-1]
+    found = copied(browser, "run", one)
     assert found["reason"] == ""
     rows = tried(found["text"], tmp_path / "again.suite.yaml")
     assert len(rows) < 5, "no more than the frame is tried"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from base64 import b64decode
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ import pytest
 from roadworthy.cases import Case, RecordDrive, Requirement, Verdict
 from roadworthy.errors import InputError
 from roadworthy.runs import RunStore
-from roadworthy.web.wall import FILE, CaseMark, Selection, Wall, Walls, add_mark, orders_of, read_marks
+from roadworthy.web.wall import FILE, CaseMark, CaseName, Wall, Walls, add_marks, read_marks
 
 
 def verdicts(requirement: str, margins: dict[str, float], change: str) -> Iterator[tuple[Case, Verdict]]:
@@ -38,137 +40,70 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def names(wall: Wall, selection: Selection, offset: int = 0, limit: int = 60) -> list[str]:
-    found = wall.window(selection, offset, limit)["cases"]
-    return [f"{one['requirement']} {one['system']} {one['case']}" for one in found]
+def column(table: dict[str, Any], name: str) -> list[str]:
+    """Return a column of texts as the page reads it."""
+    found = table["categories"][name]
+    codes = np.frombuffer(b64decode(found["codes"]), "<i4")
+    return [found["names"][code] if code >= 0 else "" for code in codes]
 
 
-def test_what_a_driver_would_meet_comes_first(tmp_path: Path) -> None:
-    seen = {"nothing left": 0.97, "endless": 0.1, "unchanged": None, "plain": 0.5, "hardly seen": 0.2}
-    with RunStore(tmp_path, Requirement("R1", "…", "rules"), system="dave2") as store:
-        for name, change in seen.items():
-            case = Case(name, "R1", (RecordDrive("x"),), {})
-            verdict = Verdict.from_margin(case, -math.inf if name == "endless" else -2.0)
-            store.append(case, replace(verdict, visual_change=change))
-    found = [one["case"] for one in Wall(tmp_path).window(Selection(), 0, 60)["cases"]]
-    assert found == ["hardly seen", "plain", "unchanged", "nothing left", "endless"]
+def numbers(table: dict[str, Any], name: str) -> list[float]:
+    return [float(one) for one in np.frombuffer(b64decode(table["numbers"][name]), "<f4")]
 
 
-def test_the_worst_come_first_where_one_asks_for_them(folder: Path) -> None:
-    found = Wall(folder).window(Selection(order="margin"), 0, 60)
-    assert found["total"] == 8
-    assert [one["margin"] for one in found["cases"]] == [-3.0] * 4 + [-1.0] * 4
-    first = found["cases"][0]
-    assert [(one["output"], one["before"], one["after"]) for one in first["answers"]] == [
-        ("speed", 8.0, 11.0)
+def named(*keys: str) -> list[CaseName]:
+    return [CaseName(requirement=r, system=s, case=c) for r, s, c in (key.split() for key in keys)]
+
+
+def test_the_worst_of_each_requirement_comes_first(folder: Path) -> None:
+    """Margins of two requirements may have different units: they are never in one order."""
+    table = Wall(folder).table()
+    keys = [
+        " ".join(one)
+        for one in zip(*(column(table, one) for one in ("requirement", "system", "case")), strict=True)
     ]
-    assert first["unit"] == " m/s"
-    assert len(first["pictures"]) == 1
+    assert keys[:4] == ["R1 dave2 c", "R2 dave2 c", "R1 epoch c", "R2 epoch c"]
+    assert keys[4:8] == ["R1 dave2 a", "R2 dave2 a", "R1 epoch a", "R2 epoch a"]
+    # What holds comes after all failures.
+    assert {one.split()[-1] for one in keys[8:]} == {"b"}
+    assert numbers(table, "margin") == [-3.0] * 4 + [-1.0] * 4 + [2.0] * 4
+    assert numbers(table, "visual_change") == pytest.approx([0.3] * 4 + [0.1] * 4 + [0.2] * 4)
+    assert numbers(table, "distance") == [12.0] * 4 + [10.0] * 4 + [7.0] * 4
+    assert numbers(table, "deviation") == [3.0] * 4 + [1.0] * 4 + [2.0] * 4
+    assert numbers(table, "speed") == [8.0] * 12
+    assert column(table, "change")[:2] == ["night", "rain"]
+    assert table["requirements"]["R1"] == {"text": "…", "tags": ("urban", "R1"), "unit": " m/s"}
+    assert (table["rows"], table["total"]) == (12, 12)
 
 
-def test_windows_join_without_a_gap(folder: Path) -> None:
-    wall = Wall(folder)
-    pieces = [name for offset in range(0, 8, 3) for name in names(wall, Selection(), offset, 3)]
-    assert pieces == names(wall, Selection())
-    assert names(wall, Selection(), 100) == []
+def test_requirements_take_turns_as_the_suite_has_them(folder: Path) -> None:
+    assert [*Wall(folder).table()["requirements"]] == ["R1", "R2"]
+    (folder / "requirements.jsonl").write_text('{"id": "R2"}\n{"id": "R2"}\n{"id": "R9"}\n{"id": "R1"}\n')
+    assert [*Wall(folder).table()["requirements"]] == ["R2", "R1"]
 
 
-@pytest.mark.parametrize(
-    ("selection", "expected"),
-    [
-        (Selection(requirement="R2", system="epoch"), ["R2 epoch a", "R2 epoch c"]),
-        (Selection(change="rain", system="dave2"), ["R2 dave2 a", "R2 dave2 c"]),
-        (Selection(status="passed", requirement="R1"), ["R1 dave2 b", "R1 epoch b"]),
-        (Selection(status="error"), []),
-        (
-            Selection(requirement="R1", system="dave2", status="all", order="case"),
-            [f"R1 dave2 {x}" for x in "abc"],
-        ),
-        (Selection(requirement="R1", system="dave2", order="unseen"), ["R1 dave2 a", "R1 dave2 c"]),
-        (Selection(requirement="R1", system="dave2", order="seen"), ["R1 dave2 c", "R1 dave2 a"]),
-        (Selection(tag="R2", system="epoch"), ["R2 epoch a", "R2 epoch c"]),
-        (Selection(tag="urban", system="epoch", requirement="R1"), ["R1 epoch a", "R1 epoch c"]),
-        (Selection(tag="rural"), []),
-        (Selection(requirement="R1", system="epoch", least=0.1, most=0.2), ["R1 epoch a"]),
-        (Selection(requirement="R1", system="epoch", least=0.2), ["R1 epoch c"]),
-        (Selection(requirement="R1", system="epoch", order="best"), ["R1 epoch a", "R1 epoch c"]),
-        (
-            Selection(requirement="R1", system="epoch", amount="measure.distance.1", most=12.0),
-            ["R1 epoch a", "R1 epoch c"],
-        ),
-        (Selection(requirement="R1", system="epoch", amount="measure.distance.1", most=11.0), ["R1 epoch a"]),
-        (Selection(requirement="'; DROP TABLE cases; --"), []),
-        (
-            Selection(system="epoch", requirement="R1", status="all", order="deviating"),
-            [f"R1 epoch {x}" for x in "cba"],
-        ),
-        (
-            Selection(system="epoch", requirement="R1", status="all", order="steady"),
-            [f"R1 epoch {x}" for x in "abc"],
-        ),
-        (
-            Selection(system="epoch", requirement="R1", status="all", order="near"),
-            [f"R1 epoch {x}" for x in "bac"],
-        ),
-        (
-            Selection(system="epoch", requirement="R1", status="all", order="far"),
-            [f"R1 epoch {x}" for x in "cab"],
-        ),
-        (
-            Selection(
-                system="epoch", requirement="R1", status="all", amount="deviation", least=1.5, most=2.5
-            ),
-            ["R1 epoch b"],
-        ),
-        (Selection(system="epoch", requirement="R1", amount="margin", least=-2.0), ["R1 epoch a"]),
-    ],
-)
-def test_cases_are_chosen_and_sorted(folder: Path, selection: Selection, expected: list[str]) -> None:
-    assert names(Wall(folder), selection) == expected
+def test_a_page_holds_the_failures_where_a_run_has_too_many(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("roadworthy.web.wall._AT_MOST", 4)
+    table = Wall(folder).table()
+    assert (table["rows"], table["total"]) == (4, 12)
+    assert set(column(table, "case")) == {"c"}
 
 
-def test_a_case_has_its_place_among_the_chosen(folder: Path) -> None:
-    wall = Wall(folder)
-    for selection in (
-        Selection(),
-        Selection(status="all", order="case"),
-        Selection(system="epoch", order="best"),
-    ):
-        found = wall.window(selection, 0, 60)["cases"]
-        keys = [(one["requirement"], one["system"], one["case"]) for one in found]
-        assert [wall.place(selection, *key) for key in keys] == list(range(len(keys)))
-    assert wall.place(Selection(), "R1", "dave2", "b") is None
-    assert wall.place(Selection(system="epoch"), "R1", "dave2", "a") is None
+def test_cases_come_as_they_are_named(folder: Path) -> None:
+    found = Wall(folder).cases(named("R2 epoch a", "R1 dave2 c", "R1 dave2 nowhere"))
+    assert [(one["requirement"], one["case"]) for one in found] == [("R2", "a"), ("R1", "c")]
+    last = found[-1]
+    assert [(one["output"], one["before"], one["after"]) for one in last["answers"]] == [("speed", 8.0, 11.0)]
+    assert (last["margin"], last["unit"], len(last["pictures"])) == (-3.0, " m/s", 1)
+    with pytest.raises(InputError, match="no case 'nowhere' of 'R1' on 'dave2'"):
+        Wall(folder).case(named("R1 dave2 nowhere")[0])
 
 
-@pytest.mark.parametrize(
-    "selection",
-    [
-        Selection(order="margin; DROP TABLE cases"),
-        Selection(status="1=1"),
-        Selection(amount='x" = 1; DROP TABLE cases'),
-        Selection(amount="measure.strength", least=0.0),
-    ],
-)
-def test_what_is_no_choice_is_refused(folder: Path, selection: Selection) -> None:
-    with pytest.raises(InputError, match=r"are not (sorted|chosen) by"):
-        Wall(folder).window(selection, 0, 1)
-
-
-def test_choices_come_with_their_failures(folder: Path) -> None:
-    assert Wall(folder).facets() == {
-        "requirement": [("R1", 4), ("R2", 4)],
-        "system": [("dave2", 4), ("epoch", 4)],
-        "change": [("night", 4), ("rain", 4)],
-        "tag": [("urban", 8), ("R1", 4), ("R2", 4)],
-    }
-    found = [(one.name, one.least, one.most) for one in Wall(folder).amounts()]
-    assert found == [
-        ("visual_change", pytest.approx(0.1), 0.3),
-        ("measure.distance.1", 7.0, 12.0),
-        ("deviation", 1.0, 3.0),
-        ("margin", -3.0, 2.0),
-    ]
+def test_names_are_never_part_of_a_question(folder: Path) -> None:
+    odd = CaseName(requirement="'; DROP TABLE cases; --", system="dave2", case="a\x1ec")
+    assert Wall(folder).cases([odd]) == []
 
 
 def stored(folder: Path, id: str, method: str, rows: dict[str, dict[str, float]]) -> None:
@@ -195,36 +130,29 @@ def test_the_answer_that_decides_says_by_how_much_it_deviates(tmp_path: Path) ->
     stored(tmp_path, "rules", "rules", rules)
     stored(tmp_path, "search", "coverage", {"tried": {"label": 1.0, "prediction": -5.0, "error": -6.0}})
     stored(tmp_path, "fog", "reliability", {"blurred": {"before": 1.0, "after": 0.25}})
-    wall = Wall(tmp_path)
-    assert [one.split()[-1] for one in names(wall, Selection(order="deviating"))] == [
-        "tried",
-        "one",
-        "both",
-        "blurred",
-    ]
-    assert [(one.least, one.most) for one in wall.amounts() if one.name == "deviation"] == [(0.75, 6.0)]
-    assert "near" not in wall.orders()
-    assert "deviating" in wall.orders()
+    table = Wall(tmp_path).table()
+    found = dict(zip(column(table, "case"), numbers(table, "deviation"), strict=True))
+    assert found == {"tried": 6.0, "one": 4.0, "both": 2.0, "blurred": 0.75}
 
 
-def test_an_infinite_margin_is_no_end_of_a_range(tmp_path: Path) -> None:
+def test_an_infinite_margin_comes_last(tmp_path: Path) -> None:
     with RunStore(tmp_path, Requirement("R1", "…", "bbsl"), system="dave2") as store:
-        for name, margin in (("a", -math.inf), ("b", -2.0), ("c", 3.0)):
+        for name, margin in (("a", -math.inf), ("b", -2.0), ("c", 3.0), ("d", -5.0)):
             case = Case(name, "R1", (RecordDrive("x"),), {})
             store.append(case, Verdict.from_margin(case, margin))
-    wall = Wall(tmp_path)
-    assert [(one.name, one.least, one.most) for one in wall.amounts()] == [("margin", -2.0, 3.0)]
-    assert "deviating" not in wall.orders()
+    table = Wall(tmp_path).table()
+    assert column(table, "case") == ["d", "b", "a", "c"]
+    assert numbers(table, "margin") == [-5.0, -2.0, -math.inf, 3.0]
+    assert "deviation" not in table["numbers"]
 
 
-def test_cases_are_chosen_by_what_people_said(folder: Path) -> None:
-    add_mark(folder, CaseMark("R1", "dave2", "a", "fault", "quite"))
-    add_mark(folder, CaseMark("R2", "epoch", "c", "false alarm"))
+def test_what_people_said_comes_along(folder: Path) -> None:
+    add_marks(
+        folder, [CaseMark("R1", "dave2", "a", "fault", "quite"), CaseMark("R2", "epoch", "c", "unsure")]
+    )
     wall = Wall(folder)
-    assert names(wall, Selection(mark="fault")) == ["R1 dave2 a"]
-    assert wall.window(Selection(mark="fault"), 0, 9)["cases"][0]["note"] == "quite"
-    assert names(wall, Selection(mark="unsure")) == []
-    assert wall.window(Selection(mark="none"), 0, 9)["total"] == 6
+    assert [(one["case"], one["mark"]) for one in wall.table()["marks"]] == [("a", "fault"), ("c", "unsure")]
+    assert wall.case(named("R1 dave2 a")[0])["note"] == "quite"
 
 
 def test_numbers_that_json_cannot_hold(tmp_path: Path) -> None:
@@ -232,7 +160,7 @@ def test_numbers_that_json_cannot_hold(tmp_path: Path) -> None:
     with RunStore(tmp_path, requirement, system="dave2") as store:
         case = Case("a", "R1", (RecordDrive("x"),), {"seed": 2**62})
         store.append(case, Verdict.from_margin(case, -math.inf, measures={"odd": math.nan}))
-    (one,) = Wall(tmp_path).window(Selection(), 0, 9)["cases"]
+    one = Wall(tmp_path).case(named("R1 dave2 a")[0])
     assert one["margin"] < -1e300
     assert one["parameters"]["seed"] == str(2**62)
 
@@ -244,22 +172,17 @@ def test_errors_are_failures_and_come_after_violations(tmp_path: Path) -> None:
             judged = Verdict.error(case, "crashed") if verdict is None else Verdict.from_margin(case, verdict)
             store.append(case, judged)
     wall = Wall(tmp_path)
-    assert names(wall, Selection()) == ["R1 dave2 b", "R1 dave2 a"]
-    assert names(wall, Selection(status="error")) == ["R1 dave2 a"]
-    assert wall.facets()["requirement"] == [("R1", 2)]
-    assert wall.window(Selection(status="error"), 0, 9)["cases"][0]["reason"] == "crashed"
+    assert column(wall.table(), "status") == ["violated", "error", "passed"]
+    assert wall.case(named("R1 dave2 a")[0])["reason"] == "crashed"
 
 
-@pytest.mark.parametrize("column", ["transform", "transformation", "change"])
-def test_cases_of_other_kinds_are_chosen_by_their_change(tmp_path: Path, column: str) -> None:
+@pytest.mark.parametrize("name", ["transform", "transformation", "change"])
+def test_cases_of_other_kinds_have_their_change(tmp_path: Path, name: str) -> None:
     with RunStore(tmp_path, Requirement("R1", "…", "coverage"), system="dave2") as store:
-        for name, change in (("a", "shear"), ("b", "fog"), ("c", "shear")):
-            case = Case(name, "R1", (RecordDrive("x"),), {column: change})
+        for id, change in (("a", "shear"), ("b", "fog"), ("c", "shear")):
+            case = Case(id, "R1", (RecordDrive("x"),), {name: change})
             store.append(case, Verdict.from_margin(case, -1.0))
-    wall = Wall(tmp_path)
-    # What fails most comes first.
-    assert wall.facets()["change"] == [("shear", 2), ("fog", 1)]
-    assert names(wall, Selection(change="fog")) == ["R1 dave2 b"]
+    assert column(Wall(tmp_path).table(), "change") == ["shear", "fog", "shear"]
 
 
 def test_of_many_runs_the_walls_looked_at_last_are_kept(tmp_path: Path) -> None:
@@ -285,30 +208,36 @@ def test_a_page_that_is_scrolled_sees_one_state_and_a_new_one_the_latest(folder:
 class TestMarks:
     def test_the_last_word_counts_and_none_is_lost(self, tmp_path: Path) -> None:
         for mark in ("fault", "unsure", "false alarm"):
-            add_mark(tmp_path, CaseMark("R1", "dave2", "a", mark))
+            add_marks(tmp_path, [CaseMark("R1", "dave2", "a", mark)])
         assert [one.mark for one in read_marks(tmp_path).values()] == ["false alarm"]
         assert len((tmp_path / FILE).read_text().splitlines()) == 3
-        add_mark(tmp_path, CaseMark("R1", "dave2", "a", "", "but why?"))
+        add_marks(tmp_path, [CaseMark("R1", "dave2", "a", "", "but why?")])
         assert [(one.mark, one.note) for one in read_marks(tmp_path).values()] == [("", "but why?")]
-        add_mark(tmp_path, CaseMark("R1", "dave2", "a", ""))
+        add_marks(tmp_path, [CaseMark("R1", "dave2", "a", "")])
         assert not read_marks(tmp_path)
-        add_mark(tmp_path, CaseMark("R1", "dave2", "a", "fault", "x" * 2000))
+        add_marks(tmp_path, [CaseMark("R1", "dave2", "a", "fault", "x" * 2000)])
+
+    def test_a_mark_without_a_word_leaves_the_note_that_somebody_else_wrote(self, tmp_path: Path) -> None:
+        add_marks(tmp_path, [CaseMark("R1", "dave2", "a", "fault", "glare", "ann")])
+        add_marks(tmp_path, [CaseMark("R1", "dave2", "a", "unsure", None, "bob")])
+        add_marks(tmp_path, [CaseMark("R1", "dave2", "b", "unsure", None)])
+        assert [(one.mark, one.note) for one in read_marks(tmp_path).values()] == [
+            ("unsure", "glare"),
+            ("unsure", ""),
+        ]
+        add_marks(tmp_path, [CaseMark("R1", "dave2", "a", "", None)])
+        assert read_marks(tmp_path)["R1", "dave2", "a"].note == "glare"
 
     def test_a_line_that_was_cut_off_is_left_out(self, tmp_path: Path) -> None:
-        add_mark(tmp_path, CaseMark("R1", "dave2", "a", "fault", "…\nüber"))
+        add_marks(tmp_path, [CaseMark("R1", "dave2", "a", "fault", "…\nüber")])
         with (tmp_path / FILE).open("ab") as file:
             file.write(b'{"requirement": "R1", "sys')
         assert [one.note for one in read_marks(tmp_path).values()] == ["…\nüber"]
 
     def test_what_is_no_mark(self, tmp_path: Path) -> None:
         with pytest.raises(InputError, match="a mark is"):
-            add_mark(tmp_path, CaseMark("R1", "dave2", "a", "great"))  # type: ignore[arg-type]
+            add_marks(tmp_path, [CaseMark("R1", "dave2", "a", "great")])  # type: ignore[arg-type]
         with pytest.raises(InputError, match="2000 characters"):
-            add_mark(tmp_path, CaseMark("R1", "dave2", "a", "fault", "x" * 2001))
+            add_marks(tmp_path, [CaseMark("R1", "dave2", "a", "fault", "x" * 2001)])
         with pytest.raises(InputError, match="cannot write"):
-            add_mark(tmp_path / "missing", CaseMark("R1", "dave2", "a", "fault"))
-
-
-@pytest.mark.parametrize("name", ["margin", "best", "unseen", "seen"])
-def test_what_is_alike_comes_worst_first_and_what_is_unknown_last(name: str) -> None:
-    assert orders_of([])[name].expression.endswith(" NULLS LAST, margin NULLS LAST")
+            add_marks(tmp_path / "missing", [CaseMark("R1", "dave2", "a", "fault")])

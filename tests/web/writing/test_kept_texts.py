@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import io
 import json
-from dataclasses import dataclass, field
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.kept import as_kept
-from tests.web.client import finished
 
 from roadworthy.bbsl import Box, Interval, parse
 from roadworthy.bbsl.checking import Witness
 from roadworthy.bbsl.checking.models import FunctionValue
 from roadworthy.errors import InputError
 from roadworthy.web import spec_text
-from roadworthy.web.jobs.asks import BbslAsk, Binding, RulesAsk
+from roadworthy.web.jobs.asks import BbslAsk, Binding, RulesAsk, SuiteAsk
 from roadworthy.web.pages import PictureCache
 from roadworthy.web.previews import preview
 from roadworthy.web.rule_text import nearest_word, read_rule
 from roadworthy.web.showing import shown, shrunk
-from roadworthy.web.spec_text import CheckProcess, drawn, read_spec
+from roadworthy.web.spec_text import drawn, read_spec
+from roadworthy.web.working import Progress
 
 KEPT = Path(__file__).parents[1] / "kept"
 
@@ -129,82 +128,11 @@ def test_what_checks_find_has_each_property_and_each_finding() -> None:
     ]
 
 
-def test_lines_are_answered_with_lines(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    asks = [{"text": SPECS[0], "seconds": 5}, {"text": "case", "seconds": 5}]
-    monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{json.dumps(one)}\n" for one in asks)))
-    spec_text.main()
-    checked, unchecked = map(json.loads, capsys.readouterr().out.splitlines())
+def test_what_static_checks_find() -> None:
+    checked, unchecked = (spec_text.statically_checked(one, 5) for one in (SPECS[0], "case"))
     assert (checked["state"], checked["properties"][0]["status"]) == ("checked", "refuted")
     assert unchecked["state"] == "unchecked"
     assert "expected" in unchecked["reason"]
-
-
-@dataclass
-class _Process:
-    """A process of checks that answers as it is told."""
-
-    answers: list[Any]
-    returncode: int | None = None
-    asked: list[Any] = field(default_factory=list)
-    ended: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.stdin = self.stdout = self
-
-    def write(self, data: bytes) -> None:
-        assert data.endswith(b"\n")
-        self.asked.append(json.loads(data))
-
-    async def drain(self) -> None:
-        pass
-
-    async def readline(self) -> bytes:
-        answer = self.answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer  # type: ignore[no-any-return]
-
-    def kill(self) -> None:
-        self.ended.append("killed")
-        raise ProcessLookupError
-
-    def close(self) -> None:
-        self.ended.append("closed")
-
-    async def wait(self) -> None:
-        self.ended.append("waited for")
-
-
-def test_a_process_that_ends_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    fine = b'{"state": "checked"}\n'
-    first, second, third = _Process([fine, b""]), _Process([BrokenPipeError()]), _Process([fine, fine])
-    made: list[_Process] = []
-    waiting = [first, second, third]
-
-    async def create(*command: str, **given: Any) -> _Process:
-        assert command[1:] == ("-m", "roadworthy.web.spec_text")
-        assert given["limit"] == 8 * 2**20
-        made.append(waiting.pop(0))
-        return made[-1]
-
-    monkeypatch.setattr("asyncio.create_subprocess_exec", create)
-
-    async def asked() -> list[str]:
-        process = CheckProcess(20)
-        found = [await process.check("x") for _ in range(4)]
-        third.returncode = 1
-        waiting.append(_Process([fine]))
-        return [one["state"] for one in (*found, await process.check("y"))] + [found[1]["reason"]]
-
-    assert finished(asked()) == [
-        *("checked", "unknown", "unknown", "checked", "checked"),
-        "The check ended without an answer. Change something to try again.",
-    ]
-    assert first.asked == [{"text": "x", "seconds": 5.0}] * 2
-    assert first.ended == second.ended == ["killed", "closed", "waited for"]
-    assert len(made) == 4
 
 
 def rounded(value: Any) -> Any:
@@ -238,17 +166,27 @@ def test_a_case_is_shrunk_as_kept() -> None:
                    data="world:town", frames=2)  # fmt: skip
     case: dict[str, Any] = {"status": "violated", "system": "dave2"}
     case["parameters"] = {"frame": preview(ask, 1, PictureCache())["frames"][0]["frame"], "seed": "3"}
-    found = shrunk(ask, case, PictureCache())
+    suite, progress = SuiteAsk(document=ask.suite()), Progress()
+    found = shrunk(suite, case, PictureCache(), progress)
+    film = found.pop("film")
     as_kept(KEPT / "shrunk.json", json.dumps(rounded(found), indent=1) + "\n")
+    # The least that fails is the first of its film that does, with the same picture.
+    least = next(one for one in film if one["status"] == "violated")
+    assert (least["amount"], least["pictures"]) == (found["amount"], found["pictures"])
+    assert re.fullmatch(r"Trying \d+% of the change\.", progress.said)
     with pytest.raises(InputError, match=r"^only a violation can be shrunk$"):
-        shrunk(ask, {**case, "status": "passed"}, PictureCache())
-    with pytest.raises(InputError, match="the model 'epoch' is not one that this run was asked for"):
-        shrunk(ask, {**case, "system": "epoch"}, PictureCache())
+        shrunk(suite, {**case, "status": "passed"}, PictureCache(), Progress())
+    faster = ask.model_copy(update={"text": "If it rains, speed up by at most 99 m/s."})
+    suite_of_faster = SuiteAsk(document=faster.suite())
     with pytest.raises(InputError, match="does not fail any more: the model answers differently"):
-        shrunk(
-            ask.model_copy(update={"text": "If it rains, speed up by at most 99 m/s."}),
-            case, PictureCache(),
-        )  # fmt: skip
+        shrunk(suite_of_faster, case, PictureCache(), Progress())
+    boxes = ask.suite() | {"models": ["detector"], "requirements": {"near": {"coverage": "neuron"}}}
+    suite_of_boxes = SuiteAsk(document=boxes)
+    with pytest.raises(InputError, match=r"^only a case of a rule can be shrunk$"):
+        shrunk(suite_of_boxes, case, PictureCache(), Progress())
+    progress.cancel()
+    with pytest.raises(InputError, match="cancelled"):
+        shrunk(suite, case, PictureCache(), progress)
 
 
 def test_infinite_margins_of_a_row_are_very_large_and_unknown_ones_none() -> None:

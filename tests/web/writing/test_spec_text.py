@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.web.client import finished
 
-from roadworthy.web.spec_text import ROLES, CheckProcess, answer, read_spec
+from roadworthy.web.spec_text import ROLES, read_spec, statically_checked
 from roadworthy.web.write import examples
 
 LISTING = Path("examples/bbsl/listing1_distance.bbsl")
@@ -68,7 +65,7 @@ def test_whatever_is_typed_gets_an_answer(text: str) -> None:
 
 
 def test_a_gap_is_drawn() -> None:
-    found = answer({"text": GAP, "seconds": 5})
+    found = statically_checked(GAP, 5)
     assert [(one["name"], one["status"]) for one in found["properties"]] == [
         ("exhaustive", "refuted"),
         ("exclusionary", "proved"),
@@ -82,7 +79,7 @@ def test_a_gap_is_drawn() -> None:
 
 
 def test_bands_are_drawn_along_their_axis() -> None:
-    found = answer({"text": LISTING.read_text("utf-8"), "seconds": 5})
+    found = statically_checked(LISTING.read_text("utf-8"), 5)
     assert found["ok"]
     stop = next(one for one in found["findings"] if "'stop' holds" in one["sentence"])
     (band,) = stop["witness"]["bands"]
@@ -96,56 +93,12 @@ def test_bands_are_drawn_along_their_axis() -> None:
 def test_specifications_over_time_are_not_checked() -> None:
     text = "exfunction seen(): bool endexfunction case lost previous seen() and not seen() endcase"
     assert read_spec(text)["over_time"]
-    found = answer({"text": text, "seconds": 5})
+    found = statically_checked(text, 5)
     assert (found["state"], "one frame" in found["reason"]) == ("unchecked", True)
 
 
 def test_examples_of_the_page() -> None:
     verdicts = {
-        one["title"]: answer({"text": one["text"], "seconds": 5})["ok"]
-        for one in examples()
-        if one["kind"] == "bbsl"
+        one["title"]: statically_checked(one["text"], 5)["ok"] for one in examples() if one["kind"] == "bbsl"
     }
     assert verdicts == {"Stop for a vehicle": True, "With a gap: see what the checks find": False}
-
-
-class TestProcess:
-    def test_it_answers_again_and_again(self) -> None:
-        async def asked() -> list[str]:
-            process = CheckProcess(60)
-            try:
-                return [(await process.check(GAP))["state"] for _ in range(2)]
-            finally:
-                await process.close()
-
-        assert finished(asked()) == ["checked", "checked"]
-
-    def test_what_takes_too_long_is_ended_and_the_next_is_answered(self) -> None:
-        async def asked() -> tuple[dict[str, object], str]:
-            process = CheckProcess(0.01)
-            try:
-                late = await process.check(GAP)
-                process.seconds = 60
-                return late, (await process.check(GAP))["state"]
-            finally:
-                await process.close()
-
-        late, after = finished(asked())
-        assert late["state"] == "unknown"
-        assert "--seconds" in str(late["reason"])
-        assert after == "checked"
-
-    def test_whoever_waits_no_longer_ends_it(self) -> None:
-        async def asked() -> str:
-            process = CheckProcess(60)
-            try:
-                given_up = asyncio.create_task(process.check(GAP))
-                await asyncio.sleep(0.05)
-                given_up.cancel()
-                with pytest.raises(asyncio.CancelledError):
-                    await given_up
-                return str((await process.check(GAP))["state"])
-            finally:
-                await process.close()
-
-        assert finished(asked()) == "checked"

@@ -17,14 +17,6 @@ External functions may have any values of their types. What the checks assume:
 
 from __future__ import annotations
 
-from roadworthy.bbsl.checking.results import (
-    PROPERTIES,
-    CheckFinding,
-    CheckResult,
-    ProofStatus,
-    Property,
-    Witness,
-    check,
-)
+from roadworthy.bbsl.checking.results import PROPERTIES, CheckFinding, CheckResult, Witness, check
 
-__all__ = ["PROPERTIES", "CheckResult", "CheckFinding", "ProofStatus", "Property", "Witness", "check"]
+__all__ = ["PROPERTIES", "CheckResult", "CheckFinding", "Witness", "check"]

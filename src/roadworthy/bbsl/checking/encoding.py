@@ -65,9 +65,7 @@ class Encoding:
             # Also those that no condition comes to ask: a picture shows them all.
             if not function.parameters:
                 self._call(syntax.FunctionCall(function.name), {})
-        true = symbols.SymbolicBool.of(z3.BoolVal(True))
-        condition = self.spec.precondition
-        self.precondition = true if condition is None else self._truth(condition, {})
+        self.precondition = self._truth(self.spec.precondition or syntax.TruthConstant(True), {})
         for case in self.spec.case_blocks:
             scope: dict[str, symbols.Symbolic] = {}
             for let in case.lets:
@@ -304,12 +302,9 @@ def _same(one: symbols.Symbolic, other: symbols.Symbolic) -> symbols.Formula:
 
 def _included(one: symbols.SymbolicSet, other: symbols.SymbolicSet) -> symbols.Formula:
     """Return whether every box of a set is in another."""
-    return symbols.conjunction(
-        symbols.disjunction(
-            [
-                symbols.negation(member.present),
-                *(symbols.conjunction([twin.present, _same(member.box, twin.box)]) for twin in other.members),
-            ]
-        )
-        for member in one.members
-    )
+
+    def included(member: symbols.Member) -> symbols.Formula:
+        twins = (symbols.conjunction([twin.present, _same(member.box, twin.box)]) for twin in other.members)
+        return symbols.disjunction([symbols.negation(member.present), *twins])
+
+    return symbols.conjunction(map(included, one.members))

@@ -140,33 +140,36 @@ def number_of(model: z3.ModelRef, term: symbols.Term) -> float:
     return float(Fraction(found.numerator_as_long(), found.denominator_as_long()))
 
 
+def box_of(model: z3.ModelRef, box: symbols.SymbolicBox) -> Box:
+    """Return the box that a symbolic one is in a model."""
+    ends = [number_of(model, one) for one in symbols.terms(box)]
+    return Box(Interval(*ends[:2]), Interval(*ends[2:]))
+
+
+def _value_of(model: z3.ModelRef, symbolic: symbols.Symbolic) -> Value:
+    match symbolic:
+        case symbols.SymbolicBool():
+            return _holds(model, symbolic.true)
+        case symbols.SymbolicSet():
+            return tuple(box_of(model, one.box) for one in symbolic.members if _holds(model, one.present))
+        case symbols.SymbolicBox():
+            return box_of(model, symbolic)
+    numbers = [number_of(model, one) for one in symbols.terms(symbolic)]
+    if isinstance(symbolic, symbols.SymbolicInterval):
+        return Interval(*numbers)
+    numerator, below, *_ = (*numbers, 1.0)
+    return numerator / below if below else float("nan")
+
+
+def _holds(model: z3.ModelRef, formula: symbols.Formula) -> bool:
+    return bool(model.eval(formula, model_completion=True))
+
+
 def _read(model: z3.ModelRef, encoding: Encoding) -> Model:
-    number = partial(number_of, model)
-
-    def value(symbolic: symbols.Symbolic) -> Value:
-        if isinstance(symbolic, symbols.SymbolicBool):
-            return holds(symbolic.true)
-        if isinstance(symbolic, symbols.SymbolicReal):
-            below = 1.0 if symbolic.denominator is None else number(symbolic.denominator)
-            return number(symbolic.numerator) / below if below else float("nan")
-        if isinstance(symbolic, symbols.SymbolicInterval):
-            return interval(symbolic)
-        if isinstance(symbolic, symbols.SymbolicBox):
-            return box(symbolic)
-        return tuple(box(one.box) for one in symbolic.members if holds(one.present))
-
-    def interval(symbolic: symbols.SymbolicInterval) -> Interval:
-        return Interval(number(symbolic.lower), number(symbolic.upper))
-
-    def box(symbolic: symbols.SymbolicBox) -> Box:
-        return Box(interval(symbolic.x), interval(symbolic.y))
-
-    def holds(formula: symbols.Formula) -> bool:
-        return bool(model.eval(formula, model_completion=True))
-
+    read = partial(_value_of, model)
     calls = [
-        FunctionValue(one.function, tuple(map(value, one.arguments)), value(one.value))
+        FunctionValue(one.function, tuple(map(read, one.arguments)), read(one.value))
         for one in encoding.applications
     ]
-    width, height = (number(one) for one in encoding.size)
+    width, height = (number_of(model, one) for one in encoding.size)
     return Model(tuple(calls), width, height)

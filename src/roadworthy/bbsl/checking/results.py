@@ -108,9 +108,7 @@ def written(value: Value) -> str:
         return f"[{value.lower:g}, {value.upper:g}]"
     if isinstance(value, Box):
         return f"({written(value.x)}, {written(value.y)})"
-    if isinstance(value, tuple):
-        return f"{{{', '.join(map(written, value))}}}"
-    return f"{value:g}"
+    return f"{{{', '.join(map(written, value))}}}" if isinstance(value, tuple) else f"{value:g}"
 
 
 @dataclass(frozen=True)
@@ -144,27 +142,25 @@ class CheckFinding:
     def __str__(self) -> str:
         names = " and ".join(repr(label) for label in self.labels)
         bound = f" with up to {self.up_to} boxes in each set"
-        if self.status is ProofStatus.UNKNOWN:
-            return f"{_UNKNOWN[self.concerns].format(names)} is not known: {self.reason}"
         sentence = _SENTENCES[self.concerns, self.status].format(names)
+        if self.status is ProofStatus.UNKNOWN:
+            return f"{sentence} is not known: {self.reason}"
         return sentence + (bound if self.status is ProofStatus.BOUNDED else "")
 
 
-_UNKNOWN: Mapping[Property, str] = {
-    "exhaustive": "whether every input is in a case",
-    "exclusionary": "whether {} exclude each other",
-    "non-redundant": "whether {} can hold",
-}
 _SENTENCES: Mapping[tuple[Property, ProofStatus], str] = {
     ("exhaustive", ProofStatus.PROVED): "every input is in a case",
     ("exhaustive", ProofStatus.REFUTED): "some input is in no case",
     ("exhaustive", ProofStatus.BOUNDED): "every input is in a case",
+    ("exhaustive", ProofStatus.UNKNOWN): "whether every input is in a case",
     ("exclusionary", ProofStatus.PROVED): "{} exclude each other",
     ("exclusionary", ProofStatus.REFUTED): "{} hold at once for some input",
     ("exclusionary", ProofStatus.BOUNDED): "{} exclude each other",
+    ("exclusionary", ProofStatus.UNKNOWN): "whether {} exclude each other",
     ("non-redundant", ProofStatus.PROVED): "{} holds for some input",
     ("non-redundant", ProofStatus.REFUTED): "{} can never hold",
     ("non-redundant", ProofStatus.BOUNDED): "{} never holds",
+    ("non-redundant", ProofStatus.UNKNOWN): "whether {} can hold",
 }
 _ORDER = (ProofStatus.REFUTED, ProofStatus.UNKNOWN, ProofStatus.BOUNDED, ProofStatus.PROVED)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
 import numpy as np
@@ -74,10 +74,9 @@ class _Unbounded(Exception):  # noqa: N818 - an answer, not an error
     """No number of boxes is known to be enough."""
 
 
-Lets = Mapping[str, syntax.Expression]
-Around = tuple[tuple[syntax.Expression, Lets], ...]
-"""The sets that are quantified over, around a place, each with the lets that it is read with."""
-Bound = Mapping[str, tuple[syntax.Expression, Lets]]
+Around = tuple[syntax.Expression, ...]
+"""The sets that are quantified over, around a place."""
+Bound = Mapping[str, syntax.Expression]
 """The sets that the variables of quantifiers are taken from."""
 
 
@@ -108,9 +107,9 @@ def sufficient_sizes(spec: Spec, question: Question) -> dict[str, int] | None:
             lets: dict[str, syntax.Expression] = {}
             if isinstance(condition, CaseClause):
                 for let in condition.lets:
-                    lets[let.name] = let.value
-                condition = condition.condition
-            demands.collect(condition, wanted, (), lets, {})
+                    lets[let.name] = syntax.spelled_out(let.value, lets)
+                condition = syntax.spelled_out(condition.condition, lets)
+            demands.collect(condition, wanted, (), {})
         sizes = {name: demands.size(name) for name in sets}
     except _Unbounded:
         return None
@@ -126,68 +125,58 @@ class _Demands:
     areas: set[object] = field(default_factory=set)
     sizes: dict[str, int] = field(default_factory=dict)
 
-    def collect(
-        self, expression: syntax.Expression, wanted: bool, around: Around, lets: Lets, bound: Bound
-    ) -> None:
+    def collect(self, expression: syntax.Expression, wanted: bool, around: Around, bound: Bound) -> None:
         """Find what has to be there for an expression to be true, or false."""
         match expression:
             case syntax.Not():
-                self.collect(expression.operand, not wanted, around, lets, bound)
+                self.collect(expression.operand, not wanted, around, bound)
             case syntax.Junction():
                 for one in expression.operands:
-                    self.collect(one, wanted, around, lets, bound)
+                    self.collect(one, wanted, around, bound)
             case syntax.Quantified():
-                here = (expression.boxes, lets)
-                inside = {**bound, expression.variable: here}
+                inside = {**bound, expression.variable: expression.boxes}
                 if (expression.quantifier == "exists") == wanted:
-                    self._add(expression.boxes, around, lets)
-                    self.collect(expression.body, wanted, around, lets, inside)
+                    self._add(expression.boxes, around)
                 else:
-                    self.collect(expression.body, wanted, (*around, here), lets, inside)
-            case syntax.Name() if expression.name in lets:
-                self.collect(lets[expression.name], wanted, around, lets, bound)
+                    around = (*around, expression.boxes)
+                self.collect(expression.body, wanted, around, inside)
             case _:
-                self._collect_atom(expression, around, lets, bound)
+                self._collect_atom(expression, around, bound)
 
-    def _collect_atom(self, expression: syntax.Expression, around: Around, lets: Lets, bound: Bound) -> None:
+    def _collect_atom(self, expression: syntax.Expression, around: Around, bound: Bound) -> None:
         """Add what the areas inside an atom point at, and truth values that are compared."""
         match expression:
             case syntax.Quantified():
                 # Inside "a = b" of truth values: either side may be wanted true or false.
                 for outcome in (True, False):
-                    self.collect(expression, outcome, around, lets, bound)
+                    self.collect(expression, outcome, around, bound)
                 return
-            case syntax.Name() if expression.name in lets:
-                self._collect_atom(lets[expression.name], around, lets, bound)
             case syntax.Ratio():
                 for side in (expression.part, expression.whole):
-                    self._add_areas(side, lets, bound)
+                    self._add_areas(side, bound)
         for part in syntax.children(expression):
-            self._collect_atom(part, around, lets, bound)
+            self._collect_atom(part, around, bound)
 
-    def _add(self, boxes: syntax.Expression, around: Around, lets: Lets) -> None:
-        for part in _walk(boxes, lets):
+    def _add(self, boxes: syntax.Expression, around: Around) -> None:
+        for part in syntax.walk(boxes):
             if isinstance(part, syntax.FunctionCall) and part.function in self.sets:
                 self.found.append((part.function, around))
 
-    def _add_areas(self, boxes: syntax.Expression, lets: Lets, bound: Bound) -> None:
+    def _add_areas(self, boxes: syntax.Expression, bound: Bound) -> None:
         """Add a box with an area for a set and for every set that it is made of, as `OpaqueAreas` does.
 
         A set that a variable takes part in, itself or through the set of another variable, is another one for
         each box that the variable stands for; wherever it is written again, it is the same.
         """
-        if isinstance(boxes, syntax.Name) and boxes.name in lets:
-            self._add_areas(lets[boxes.name], lets, bound)
-            return
-        variables = _variables(boxes, lets, bound)
-        key = _key(boxes, lets, bound, variables)
+        variables = _variables(boxes, bound)
+        key = _key(boxes, bound, variables)
         if key in self.areas:
             return
         self.areas.add(key)
-        self._add(boxes, tuple(bound[name] for name in variables), lets)
+        self._add(boxes, tuple(bound[name] for name in variables))
         if isinstance(boxes, syntax.Combination):
-            self._add_areas(boxes.left, lets, bound)
-            self._add_areas(boxes.right, lets, bound)
+            self._add_areas(boxes.left, bound)
+            self._add_areas(boxes.right, bound)
 
     def size(self, name: str, above: tuple[str, ...] = ()) -> int:
         """Return how many boxes of a set are pointed at: for all a in A one b in B makes as many as A has."""
@@ -197,57 +186,46 @@ class _Demands:
             total = 0
             for wanted, around in self.found:
                 if wanted == name:
-                    total += math.prod([self._count(boxes, lets, (*above, name)) for boxes, lets in around])
+                    total += math.prod([self._count(boxes, (*above, name)) for boxes in around])
             self.sizes[name] = total
         return self.sizes[name]
 
-    def _count(self, boxes: syntax.Expression, lets: Lets, above: tuple[str, ...]) -> int:
+    def _count(self, boxes: syntax.Expression, above: tuple[str, ...]) -> int:
         """Return how many boxes a set has, once those that nothing points at are gone."""
         match boxes:
-            case syntax.Name() if boxes.name in lets:
-                return self._count(lets[boxes.name], lets, above)
             case syntax.FunctionCall():
                 return self.size(boxes.function, above)
             case syntax.SetLiteral():
                 return len(boxes.boxes)
             case syntax.Combination():
-                sides = [self._count(one, lets, above) for one in (boxes.left, boxes.right)]
+                sides = [self._count(one, above) for one in (boxes.left, boxes.right)]
                 return sum(sides) if boxes.operator == "union" else math.prod(sides)
         raise _Unbounded
 
 
-def _walk(expression: syntax.Expression, lets: Lets) -> Iterator[syntax.Expression]:
-    for part in syntax.walk(expression):
-        yield part
-        if isinstance(part, syntax.Name) and part.name in lets:
-            yield from _walk(lets[part.name], lets)
-
-
-def _variables(boxes: syntax.Expression, lets: Lets, bound: Bound) -> tuple[str, ...]:
+def _variables(boxes: syntax.Expression, bound: Bound) -> tuple[str, ...]:
     """Return the variables of quantifiers that a set depends on: its own, and those of the sets of these."""
     found: dict[str, None] = {}
-    waiting = [(boxes, lets)]
+    waiting = [boxes]
     while waiting:
-        for part in _walk(*waiting.pop()):
+        for part in syntax.walk(waiting.pop()):
             if isinstance(part, syntax.Name) and part.name in bound and part.name not in found:
                 found[part.name] = None
                 waiting.append(bound[part.name])
     return tuple(found)
 
 
-def _key(expression: syntax.Expression, lets: Lets, bound: Bound, variables: tuple[str, ...]) -> object:
+def _key(expression: syntax.Expression, bound: Bound, variables: tuple[str, ...]) -> object:
     """Return what two expressions share that mean the same, whatever their variables are called."""
     if isinstance(expression, syntax.Name):
-        if expression.name in lets:
-            return _key(lets[expression.name], lets, bound, variables)
-        boxes, around = bound[expression.name]
-        return ("variable", variables.index(expression.name), _key(boxes, around, bound, variables))
+        taken_from = _key(bound[expression.name], bound, variables)
+        return ("variable", variables.index(expression.name), taken_from)
     own = tuple(
         value
         for one in fields(expression)
         if isinstance(value := getattr(expression, one.name), str | int | float)
     )
-    parts = (_key(part, lets, bound, variables) for part in syntax.children(expression))
+    parts = (_key(part, bound, variables) for part in syntax.children(expression))
     return (type(expression), own, *parts)
 
 

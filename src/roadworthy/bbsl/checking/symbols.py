@@ -25,7 +25,7 @@ from operator import eq, ge, gt, le, lt
 from typing import Any, TypeAlias
 
 from roadworthy.bbsl.checking import lazy_z3 as z3
-from roadworthy.bbsl.syntax import MIRRORED
+from roadworthy.bbsl.syntax import turned
 
 Term: TypeAlias = Any
 """A number of z3, whose Python interface has no types."""
@@ -53,9 +53,7 @@ def negation(formula: Formula) -> Formula:
     """Return "not this"."""
     if z3.is_true(formula):
         return z3.BoolVal(False)
-    if z3.is_false(formula):
-        return z3.BoolVal(True)
-    return z3.Not(formula)
+    return z3.BoolVal(True) if z3.is_false(formula) else z3.Not(formula)
 
 
 def maximum(first: Term, second: Term) -> Term:
@@ -232,8 +230,7 @@ def related(operator: str, left: Any, right: Any) -> SymbolicBool:
         above = _compared(">=", left, SymbolicReal(right.lower, None, right.filled))
         below = _compared("<=", left, SymbolicReal(right.upper, None, right.filled))
         return SymbolicBool.of(conjunction([right.filled, above, below]), defined)
-    if operator in MIRRORED:
-        operator, left, right = MIRRORED[operator], right, left
+    operator, left, right = turned(operator, left, right)
     left, right = (
         SymbolicInterval.point(one) if isinstance(one, SymbolicReal) else one for one in (left, right)
     )
@@ -397,21 +394,18 @@ class GridAreas(Areas):
     def _area(self, boxes: SymbolicSet) -> Term:
         columns = list(zip(self._lines["x"], self._lines["x"][1:], strict=False))
         rows = list(zip(self._lines["y"], self._lines["y"][1:], strict=False))
-        spans = [self._spans(one.box, columns, rows) for one in boxes.members]
+        wide = [[_covers(one.box.x, *ends) for ends in columns] for one in boxes.members]
+        tall = [[_covers(one.box.y, *ends) for ends in rows] for one in boxes.members]
         cells = []
         for i, (left, right) in enumerate(columns):
             for j, (low, high) in enumerate(rows):
                 covered = disjunction(
-                    conjunction([one.present, wide[i], tall[j]])
-                    for one, (wide, tall) in zip(boxes.members, spans, strict=True)
+                    conjunction([one.present, across[i], up[j]])
+                    for one, across, up in zip(boxes.members, wide, tall, strict=True)
                 )
                 cells.append(z3.If(covered, z3.RealVal((right - left) * (high - low)), z3.RealVal(0)))
         return z3.Sum(cells)
 
-    @staticmethod
-    def _spans(
-        box: SymbolicBox, columns: Sequence[tuple[float, float]], rows: Sequence[tuple[float, float]]
-    ) -> tuple[list[Formula], list[Formula]]:
-        wide = [conjunction([box.x.lower <= left, box.x.upper >= right]) for left, right in columns]
-        tall = [conjunction([box.y.lower <= low, box.y.upper >= high]) for low, high in rows]
-        return wide, tall
+
+def _covers(side: SymbolicInterval, lower: float, upper: float) -> Formula:
+    return conjunction([side.lower <= lower, side.upper >= upper])

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from roadworthy.coverage.criteria.named import Criterion, Mixed, Mixture, parse_mixture
+from roadworthy.coverage.criteria.named import Criterion, Mixed, parse_mixture
 from roadworthy.coverage.criteria.neurons import (
     BoundaryCoverage,
     Cells,
     MultisectionCoverage,
     NeuronCoverage,
-    Ranges,
     Scaling,
     StrongActivationCoverage,
     TopKCoverage,
     TopKPatterns,
-    Visits,
     learn_ranges,
 )
 from roadworthy.coverage.criteria.surprise import (
-    Density,
     DistanceSurpriseCoverage,
     LikelihoodSurpriseCoverage,
-    SurpriseReference,
     learn_reference,
 )
 
@@ -28,20 +24,15 @@ __all__ = [
     "BoundaryCoverage",
     "Cells",
     "Criterion",
-    "Density",
     "DistanceSurpriseCoverage",
     "LikelihoodSurpriseCoverage",
     "Mixed",
-    "Mixture",
     "MultisectionCoverage",
     "NeuronCoverage",
-    "Ranges",
-    "SurpriseReference",
     "Scaling",
     "StrongActivationCoverage",
     "TopKCoverage",
     "TopKPatterns",
-    "Visits",
     "learn_ranges",
     "learn_reference",
     "parse_mixture",

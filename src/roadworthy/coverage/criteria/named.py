@@ -14,16 +14,8 @@ from numpy.typing import NDArray
 from roadworthy._frozen import frozen
 from roadworthy._options import checked_options, parse_call
 from roadworthy.coverage.activations import Activations, Layer
-from roadworthy.coverage.criteria import neurons
-from roadworthy.coverage.criteria.surprise import (
-    Density,
-    DistanceSurpriseCoverage,
-    Groups,
-    LikelihoodSurpriseCoverage,
-    SurpriseReference,
-    learn_reference,
-)
-from roadworthy.errors import InputError, suggest
+from roadworthy.coverage.criteria import neurons, surprise
+from roadworthy.errors import InputError, check_known
 
 _WEIGHTED = re.compile(r"\s*(?:(?P<weight>[^*()\s]+)\s*\*)?(?P<criterion>.*)", re.DOTALL)
 
@@ -132,7 +124,8 @@ class Mixture:
     def __str__(self) -> str:
         if len(self.choices) == 1:
             return str(self.choices[0])
-        return " + ".join(f"{w:g}*{one}" for w, one in zip(self.weights, self.choices, strict=True))
+        weights = (f"{float(one)!r}".removesuffix(".0") for one in self.weights)
+        return " + ".join(f"{w}*{one}" for w, one in zip(weights, self.choices, strict=True))
 
     @property
     def needs(self) -> frozenset[Needs]:
@@ -192,7 +185,7 @@ class Training:
     """
 
     ranges: neurons.Ranges | None = None
-    reference: SurpriseReference | None = None
+    reference: surprise.SurpriseReference | None = None
 
     def lacks(self, needs: Collection[Needs]) -> bool:
         """Whether something that criteria need has not been learned."""
@@ -204,7 +197,7 @@ class Training:
         if "ranges" in needs and ranges is None:
             ranges = neurons.learn_ranges(batches())
         if "reference" in needs and reference is None:
-            reference = learn_reference(batches())
+            reference = surprise.learn_reference(batches())
         return Training(ranges, reference)
 
 
@@ -216,23 +209,25 @@ class _Kind:
 
 
 _GroupName = Literal["argmax", "none", "sign"]
-_GROUPS: Mapping[str, Groups] = {"none": None, "sign": [0.0], "argmax": "argmax"}
+_GROUPS: Mapping[str, surprise.Groups] = {"none": None, "sign": [0.0], "argmax": "argmax"}
 
 
 def _likelihood(
-    reference: SurpriseReference,
+    reference: surprise.SurpriseReference,
     *,
-    density: Density = "kde",
+    density: surprise.Density = "kde",
     groups: _GroupName = "none",
     buckets: int = 1000,
 ) -> neurons.Cells:
-    return LikelihoodSurpriseCoverage(reference, density=density, groups=_GROUPS[groups], buckets=buckets)
+    return surprise.LikelihoodSurpriseCoverage(
+        reference, density=density, groups=_GROUPS[groups], buckets=buckets
+    )
 
 
 def _distance(
-    reference: SurpriseReference, *, groups: _GroupName = "none", buckets: int = 1000
+    reference: surprise.SurpriseReference, *, groups: _GroupName = "none", buckets: int = 1000
 ) -> neurons.Cells:
-    return DistanceSurpriseCoverage(reference, groups=_GROUPS[groups], buckets=buckets)
+    return surprise.DistanceSurpriseCoverage(reference, groups=_GROUPS[groups], buckets=buckets)
 
 
 _KINDS: Mapping[str, _Kind] = {
@@ -242,8 +237,8 @@ _KINDS: Mapping[str, _Kind] = {
     neurons.StrongActivationCoverage.name: _Kind(neurons.StrongActivationCoverage, "ranges", per_neuron=True),
     neurons.TopKCoverage.name: _Kind(neurons.TopKCoverage, "layers", per_neuron=True),
     neurons.TopKPatterns.name: _Kind(neurons.TopKPatterns, "layers", per_neuron=False),
-    LikelihoodSurpriseCoverage.name: _Kind(_likelihood, "reference", per_neuron=False),
-    DistanceSurpriseCoverage.name: _Kind(_distance, "reference", per_neuron=False),
+    surprise.LikelihoodSurpriseCoverage.name: _Kind(_likelihood, "reference", per_neuron=False),
+    surprise.DistanceSurpriseCoverage.name: _Kind(_distance, "reference", per_neuron=False),
 }
 
 CRITERIA: tuple[str, ...] = tuple(_KINDS)
@@ -310,6 +305,5 @@ def parse_criterion(text: str) -> CriterionChoice:
         TopKCoverage(0 of 4, 0.0%)
     """
     name, options = parse_call(text, "criterion")
-    if name not in _KINDS:
-        raise InputError(f"there is no criterion {name!r}: {suggest(name, _KINDS)}")
+    check_known("there is no criterion", name, _KINDS)
     return CriterionChoice(name, frozen(checked_options(name, _KINDS[name].make, options)))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from roadworthy.coverage.activations import Activations, Layer
 from roadworthy.coverage.criteria.neurons import Cells, Visits
-from roadworthy.errors import InputError, check_number, suggest
+from roadworthy.errors import InputError, check_known, check_number
 from roadworthy.seeding import rng_for
 
 Density = Literal["kde", "gaussian"]
@@ -106,12 +106,10 @@ def _columns(layers: tuple[Layer, ...], names: Sequence[str]) -> NDArray[np.intp
     wanted = list(names) or [layers[max(0, len(layers) - 2)].name]
     for name in wanted:
         known = [layer.name for layer in layers]
-        if name not in known:
-            raise InputError(f"there is no layer {name!r}: {suggest(name, known)}")
-    starts = np.cumsum([0, *(layer.neurons for layer in layers)])
+        check_known("there is no layer", name, known)
     parts = [
         np.arange(start, start + layer.neurons)
-        for start, layer in zip(starts, layers, strict=False)
+        for start, layer in zip(np.cumsum([0, *(layer.neurons for layer in layers)]), layers, strict=False)
         if layer.name in wanted
     ]
     return np.concatenate(parts).astype(np.intp)

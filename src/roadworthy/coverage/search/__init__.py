@@ -2,18 +2,6 @@
 
 from __future__ import annotations
 
-from roadworthy.coverage.search.settings import SEARCHES, SearchSettings
-from roadworthy.coverage.search.strategies import Algorithm1, Curious, RandomChoice
-from roadworthy.coverage.search.trials import SearchStrategy, SearchTrial, Space, TrialResult
+from roadworthy.coverage.search.settings import SearchSettings
 
-__all__ = [
-    "SEARCHES",
-    "Algorithm1",
-    "Curious",
-    "RandomChoice",
-    "SearchStrategy",
-    "TrialResult",
-    "SearchSettings",
-    "Space",
-    "SearchTrial",
-]
+__all__ = ["SearchSettings"]

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.cases import Case, Scalar, Verdict
-from roadworthy.coverage._uncounted import not_counted_text
-from roadworthy.coverage.activations import Activations, Layer
+from roadworthy.coverage.activations import Activations, Layer, not_counted_text
 from roadworthy.coverage.criteria import Cells, Mixed
 from roadworthy.coverage.criteria.named import Training, parse_mixture
 from roadworthy.coverage.oracle import BrokenRelation, ModelAnswers, cluster, usual_spread

@@ -12,16 +12,9 @@ import numpy as np
 from roadworthy.coverage.criteria.named import parse_mixture
 from roadworthy.coverage.oracle import Reference, check_lambda
 from roadworthy.coverage.parameter_sets import parameter_sets
-from roadworthy.coverage.search.strategies import (
-    DEEPEST,
-    MAX_FAILED_TRIES,
-    Algorithm1,
-    Curious,
-    RandomChoice,
-    Sampled,
-)
+from roadworthy.coverage.search import strategies
 from roadworthy.coverage.search.trials import Remade, SearchStrategy, Space
-from roadworthy.errors import InputError, check_number, suggest
+from roadworthy.errors import InputError, check_known, check_number
 
 SearchName = Literal["curious", "algorithm-1", "random", "random-deep", "sampled"]
 SEARCHES: tuple[str, ...] = get_args(SearchName)
@@ -70,9 +63,9 @@ class SearchSettings:
     lam: float = 5.0
     reference: Reference = "mse"
     output: str = "steering"
-    max_failed_tries: int = MAX_FAILED_TRIES
+    max_failed_tries: int = strategies.MAX_FAILED_TRIES
     again: bool = False
-    deepest: int = DEEPEST
+    deepest: int = strategies.DEEPEST
     reach: float | None = None
     shares: tuple[float, ...] = ()
     only: tuple[Remade, ...] = ()
@@ -80,8 +73,7 @@ class SearchSettings:
     def __post_init__(self) -> None:
         for name, known in (("search", SEARCHES), ("output", OUTPUTS), ("reference", get_args(Reference))):
             value = getattr(self, name)
-            if value not in known:
-                raise InputError(f"there is no {name} {value!r}: {suggest(str(value), known)}")
+            check_known(f"there is no {name}", value, known)
         if isinstance(self.tries, bool) or not isinstance(self.tries, int) or self.tries < 1:
             raise InputError(f"tries must be 1 or more, got {self.tries}: with none, nothing is tested")
         if self.seconds is not None and not (self.seconds > 0 and math.isfinite(self.seconds)):
@@ -113,8 +105,7 @@ class SearchSettings:
         known = ["lambda" if name == "lam" else name for name in cls.__dataclass_fields__]
         given: dict[str, Any] = {}
         for name, value in parameters.items():
-            if name not in known:
-                raise InputError(f"coverage has no parameter {name!r}: {suggest(name, known)}")
+            check_known("coverage has no parameter", name, known)
             if name == "only":
                 if not isinstance(value, Sequence) or isinstance(value, str):
                     raise InputError(f"only is a list of images of a search, got {value!r}")
@@ -168,13 +159,13 @@ class SearchSettings:
     def make(self, seeds: int, rng: np.random.Generator) -> SearchStrategy:
         """Return the search, for so many seed images."""
         if self.search == "algorithm-1":
-            return Algorithm1(
+            return strategies.Algorithm1(
                 self.space(), seeds, rng, max_failed_tries=self.max_failed_tries, again=self.again
             )
         if self.search == "random":
-            return RandomChoice(self.space(), seeds, rng)
+            return strategies.RandomChoice(self.space(), seeds, rng)
         if self.search == "sampled":
-            return Sampled(self.space(), seeds, rng, shares=self.shares)
+            return strategies.Sampled(self.space(), seeds, rng, shares=self.shares)
         if self.search == "random-deep":
-            return RandomChoice(self.space(), seeds, rng, rounds=max(1, self.deepest // 2))
-        return Curious(self.space(), seeds, rng, deepest=self.deepest)
+            return strategies.RandomChoice(self.space(), seeds, rng, rounds=max(1, self.deepest // 2))
+        return strategies.Curious(self.space(), seeds, rng, deepest=self.deepest)

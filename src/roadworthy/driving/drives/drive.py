@@ -27,41 +27,42 @@ def distances(one: Rectangle, others: Sequence[Rectangle]) -> Series:
         >>> distances(car, [(np.array([7.0, 0.0]), 0.0, 4.0, 2.0), (np.array([3.0, 1.0]), 0.5, 4.0, 2.0)])
         array([3., 0.])
     """
-    own = _corners(one)
-    found = np.empty(len(others))
-    for number, other in enumerate(others):
-        theirs = _corners(other)
-        found[number] = 0.0 if _overlap(own, theirs) else min(_apart(own, theirs), _apart(theirs, own))
-    return found
+    if not others:
+        return np.empty(0)
+    own, theirs = _corners([one]), _corners(others)
+    return np.where(_overlap(own, theirs), 0.0, np.minimum(_apart(own, theirs), _apart(theirs, own)))
 
 
-def _corners(rectangle: Rectangle) -> Series:
-    centre, heading, length, width = rectangle
-    heading = heading if np.isfinite(heading) else 0.0
-    ahead = np.array([np.cos(heading), np.sin(heading)]) * length / 2
-    aside = np.array([-np.sin(heading), np.cos(heading)]) * width / 2
-    return np.stack(
-        [centre + ahead + aside, centre - ahead + aside, centre - ahead - aside, centre + ahead - aside]
-    )
+def _corners(rectangles: Sequence[Rectangle]) -> Series:
+    """Return the corners of n rectangles, (n, 4, 2)."""
+    centre = np.array([one[0] for one in rectangles])
+    heading, length, width = np.array([one[1:] for one in rectangles]).T
+    heading = np.where(np.isfinite(heading), heading, 0.0)
+    cos, sin = np.cos(heading), np.sin(heading)
+    ahead = np.stack([cos * length / 2, sin * length / 2], axis=-1)
+    aside = np.stack([-sin * width / 2, cos * width / 2], axis=-1)
+    front, rear = centre + ahead, centre - ahead
+    return np.stack([front + aside, rear + aside, rear - aside, front - aside], axis=1)
 
 
-def _overlap(one: Series, two: Series) -> bool:
+def _overlap(one: Series, two: Series) -> NDArray[np.bool_]:
     """Return whether no edge of either has the other wholly beyond it."""
+    touching = np.ones(len(two), dtype=bool)
     for corners in (one, two):
-        for edge in (corners[1] - corners[0], corners[2] - corners[1]):
-            own, theirs = one @ edge, two @ edge
-            if own.max() < theirs.min() or theirs.max() < own.min():
-                return False
-    return True
+        for edge in (corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 1]):
+            own, theirs = ((points * edge[:, None]).sum(axis=2) for points in (one, two))
+            touching &= ~((own.max(axis=1) < theirs.min(axis=1)) | (theirs.max(axis=1) < own.min(axis=1)))
+    return touching
 
 
-def _apart(points: Series, corners: Series) -> float:
-    """Return the least distance of points from the edges of a rectangle."""
-    ways = np.roll(corners, -1, axis=0) - corners
-    squares = np.maximum((ways**2).sum(axis=1), 1e-18)
-    away = points[:, None] - corners[None]
-    shares = np.clip((away * ways).sum(axis=2) / squares, 0, 1)
-    return float(np.hypot(*np.moveaxis(away - shares[..., None] * ways, 2, 0)).min())
+def _apart(points: Series, corners: Series) -> Series:
+    """Return the least distance of points from the edges of rectangles; of either there are n, or one."""
+    ways = np.roll(corners, -1, axis=1) - corners
+    squares = np.maximum((ways**2).sum(axis=2), 1e-18)
+    away = points[:, :, None] - corners[:, None]
+    shares = np.clip((away * ways[:, None]).sum(axis=3) / squares[:, None], 0, 1)
+    away -= shares[..., None] * ways[:, None]
+    return np.asarray(np.hypot(away[..., 0], away[..., 1]).min(axis=(1, 2)))
 
 
 _KNOWN = read_yaml(Path(__file__).with_name("signals.yaml"), "file of signals", "signals and events").data
@@ -200,7 +201,7 @@ class Drive(ReadOnlyArrays):
             ([5.0, 6.0, 7.0], ('1 row went back in time', '1 row repeated a time stamp'))
         """
         stamps = _column(time, "time", None)
-        usable = np.isfinite(stamps)
+        usable = np.abs(stamps) < _LATEST
         if not usable.any():
             wrong = f"; the first that cannot be read: {broken[0]}" if broken else ""
             raise InputError(f"drive {name}: none of {len(stamps) + len(broken)} rows has a time{wrong}")
@@ -312,6 +313,9 @@ class Drive(ReadOnlyArrays):
         return self.cut_by_distance(np.arange(metres, furthest + metres, metres).tolist())
 
 
+_LATEST = 1e100  # seconds: differences of later ones would overflow
+
+
 def _growing(time: ArrayLike, name: str) -> NDArray[np.float64]:
     """Return the time stamps of a drive.
 
@@ -321,8 +325,8 @@ def _growing(time: ArrayLike, name: str) -> NDArray[np.float64]:
     stamps = _column(time, "time", None)
     if not len(stamps):
         raise InputError(f"drive {name}: expected at least one row, got none")
-    if not np.isfinite(stamps).all():
-        row = int(np.flatnonzero(~np.isfinite(stamps))[0])
+    if len(odd := np.flatnonzero(~(np.abs(stamps) < _LATEST))):
+        row = int(odd[0])
         raise InputError(f"drive {name}: the time of row {row} is {stamps[row]}: leave such rows out")
     back = np.flatnonzero(np.diff(stamps) <= 0)
     if len(back):

@@ -9,17 +9,7 @@
 
 from __future__ import annotations
 
-from roadworthy.driving.metrics.catalogue import (
-    CATALOGUE,
-    CatalogueMetric,
-    Metric,
-    MetricSettings,
-    NumberCondition,
-    Primitive,
-    Reaction,
-    parse_metric,
-    primitives,
-)
+from roadworthy.driving.metrics.catalogue import CATALOGUE, Metric, MetricSettings, parse_metric, primitives
 from roadworthy.driving.metrics.computing import (
     MetricTable,
     availability,
@@ -31,13 +21,9 @@ from roadworthy.driving.metrics.computing import (
 
 __all__ = [
     "CATALOGUE",
-    "NumberCondition",
-    "CatalogueMetric",
     "Metric",
     "MetricSettings",
     "MetricTable",
-    "Primitive",
-    "Reaction",
     "availability",
     "compute",
     "meaning_of",

@@ -219,9 +219,7 @@ class _Computation:
 
     def _plain(self, metric: Metric, chain: tuple[str, ...]) -> Series:
         values = self.quantities.series(metric.primitive)
-        if chain == ("DevT",):
-            return np.abs(values - self.quantities.target(metric.primitive))
-        return values
+        return np.abs(values - self.quantities.target(metric.primitive)) if chain == ("DevT",) else values
 
     def _over_known(self, metric: Metric, operator: str, values: Series, chain: tuple[str, ...]) -> Series:
         key = (metric.primitive, *chain)
@@ -325,8 +323,7 @@ class _Computation:
         if primitive in ("COL", "LCR"):
             values = self._time_to(primitive)
             found = self.sectors.least(np.where(np.isnan(values), np.inf, values))
-            known = self.sectors.total((~np.isnan(values)).astype(np.float64)) > 0
-            return np.where(known, found, np.nan)
+            return np.where(self.sectors.total((~np.isnan(values)).astype(np.float64)) > 0, found, np.nan)
         starts = self.sectors.starts
         return self._until(primitive, starts, np.append(starts[1:], len(self.drive)))
 
@@ -342,9 +339,7 @@ class _Computation:
         if primitive == "TO":
             offset = self.quantities.series("LP")
             return np.asarray(offset[np.append(starts[1:] - 1, len(self.drive) - 1)] - offset[starts])
-        if primitive == "SARR":
-            return self._reversal_rate()
-        return self._braking_distance()
+        return self._reversal_rate() if primitive == "SARR" else self._braking_distance()
 
     def _reversal_rate(self) -> Series:
         """Return the reversals per minute, over the stretches without gaps."""

@@ -208,8 +208,7 @@ class Quantities:
         known = np.isfinite(lane)
         rows = np.flatnonzero(known)
         changed = np.zeros(len(lane), np.bool_)
-        near = np.diff(self.drive.time[rows]) <= self.drive.gap
-        changed[rows[1:]] = (np.diff(lane[rows]) != 0) & near
+        changed[rows[1:]] = (np.diff(lane[rows]) != 0) & (np.diff(self.drive.time[rows]) <= self.drive.gap)
         return Happening(changed, None if known.all() else known, moments=True)
 
 

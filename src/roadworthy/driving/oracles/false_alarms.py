@@ -25,11 +25,6 @@ _NEW: Mapping[Unit, str] = {
     "track": "a good lap on a new track",
     "driver": "a good lap by a new driver",
 }
-_LIKE: Mapping[Unit, str] = {
-    "lap": "by these drivers on these tracks",
-    "track": "one like these {}",
-    "driver": "one like these {}",
-}
 
 Numbers = NDArray[np.float64]
 
@@ -90,8 +85,11 @@ class FalseAlarmBound:
             )
         else:
             share, total = self.share.as_integer_ratio()
+            like = (
+                "by these drivers on these tracks" if self.unit == "lap" else f"one like these {self.counted}"
+            )
             words = (
-                f"A{self.who[1:]}, {_LIKE[self.unit].format(self.counted)}, raises an alarm with probability "
+                f"A{self.who[1:]}, {like}, raises an alarm with probability "
                 f"at most {percent(self.share)} ({share} in {total})."
             )
         if self.left_out is not None:

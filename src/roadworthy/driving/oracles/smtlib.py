@@ -6,14 +6,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Literal, TypeAlias
 
-from roadworthy.driving.oracles.fitting import (
-    Direction,
-    Directions,
-    Numbers,
-    Table,
-    checked_problem,
-    signs_of,
-)
+from roadworthy.driving.oracles import fitting
 from roadworthy.driving.sectors import SectorTable
 from roadworthy.errors import InputError
 
@@ -22,11 +15,11 @@ Form: TypeAlias = Literal["figure-1", "implication"]
 
 
 def to_smtlib(
-    nominal: Table,
-    mutants: Table,
+    nominal: fitting.Table,
+    mutants: fitting.Table,
     *,
     give_up: int = 0,
-    directions: Directions = None,
+    directions: fitting.Directions = None,
     form: Form = "implication",
 ) -> str:
     """Return Equations 6 to 8 as a MaxSMT problem, shaped as in Figure 1 of the paper.
@@ -53,8 +46,8 @@ def to_smtlib(
     """
     if form not in ("figure-1", "implication"):
         raise InputError(f"expected the form figure-1 or implication, got {form!r}")
-    good, bad, ways = checked_problem(nominal, mutants, give_up, directions)
-    signs = signs_of(ways, good.metrics)
+    good, bad, ways = fitting.checked_problem(nominal, mutants, give_up, directions)
+    signs = fitting.signs_of(ways, good.metrics)
     kept = good.values * signs
     if form == "figure-1" and kept.min() < 0:
         row, column = map(int, divmod(int(kept.argmin()), len(good.metrics)))
@@ -68,9 +61,9 @@ def to_smtlib(
 
 def _lines(
     good: SectorTable,
-    kept: Numbers,
-    alarmed: Numbers,
-    ways: Mapping[str, Direction],
+    kept: fitting.Numbers,
+    alarmed: fitting.Numbers,
+    ways: Mapping[str, fitting.Direction],
     give_up: int,
     form: Form,
 ) -> Iterator[str]:

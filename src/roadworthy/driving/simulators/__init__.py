@@ -12,9 +12,9 @@ how to write one for another simulator.
 
 from __future__ import annotations
 
-from roadworthy.driving.simulators.donkey import DonkeySimulator
+# Each registers its simulator.
+from roadworthy.driving.simulators import donkey, metadrive, udacity  # noqa: F401
 from roadworthy.driving.simulators.loop import (
-    SECTOR_LENGTH,
     Controls,
     DriveLimits,
     DriveRecorder,
@@ -25,24 +25,18 @@ from roadworthy.driving.simulators.loop import (
     open_simulator,
     pedals,
 )
-from roadworthy.driving.simulators.metadrive import MetaDriveSimulator
 from roadworthy.driving.simulators.scenarios import CameraFrames, Scenario, ScenarioDriver, kept_drive
-from roadworthy.driving.simulators.udacity import UdacitySimulator
 from roadworthy.driving.simulators.world import WorldSimulator, world_sectors
 
 __all__ = [
-    "SECTOR_LENGTH",
     "CameraFrames",
     "Controls",
-    "DonkeySimulator",
     "DrivingSimulator",
     "DriveLimits",
-    "MetaDriveSimulator",
     "DriveRecorder",
     "Scenario",
     "ScenarioDriver",
     "Situation",
-    "UdacitySimulator",
     "WorldSimulator",
     "checked_simulator",
     "drive",

@@ -62,8 +62,7 @@ class DonkeySimulator(_remote.RemoteSimulator):
     ) -> None:
         if (width > 0) != (height > 0) or width < 0:
             raise InputError(f"give width and height of the camera, or neither, got {width}x{height}")
-        name = f"donkey:{scene}" if scene else "donkey"
-        super().__init__(name, limit, full_lock, half_lane, wait, stall)
+        super().__init__(f"donkey:{scene}" if scene else "donkey", limit, full_lock, half_lane, wait, stall)
         self._scene = scene
         self._size = (width, height)
         self._max_offset = max_offset

@@ -13,7 +13,7 @@ import numpy as np
 from roadworthy._frozen import frozen
 from roadworthy._options import checked_options, takes_path
 from roadworthy.driving.drives import EVENTS, Drive
-from roadworthy.errors import InputError, SystemUnderTestError, check_number, suggest
+from roadworthy.errors import InputError, SystemUnderTestError, check_known, check_number
 from roadworthy.frames import Frame, Signals
 from roadworthy.models import SystemUnderTest
 from roadworthy.models.protocols import Driver
@@ -330,8 +330,7 @@ class DriveLimits:
         for name in ("laps", "seconds", "metres", "standing"):
             check_number(name, getattr(self, name), above=0)
         for event in self.events:
-            if event not in EVENTS:
-                raise InputError(f"there is no event {event!r}: {suggest(event, EVENTS)}")
+            check_known("there is no event", event, EVENTS)
 
     def reached(self, situation: Situation, metres: float, standing: float) -> str:
         """Return why a drive is over; nothing while it goes on."""

@@ -191,8 +191,7 @@ def _image(observed: Any) -> NDArray[np.uint8]:
     """Return the newest image of an observation as RGB; MetaDrive stacks them last, in BGR."""
     try:
         stacked = np.asarray(observed["image"])
-        newest = stacked[..., -1] if stacked.ndim == 4 else stacked
-        return np.ascontiguousarray(newest[..., ::-1], np.uint8)
+        return np.ascontiguousarray((stacked[..., -1] if stacked.ndim == 4 else stacked)[..., ::-1], np.uint8)
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise SimulatorError(f"MetaDrive sent no camera image: {error!r}. {_NEEDS}") from error
 

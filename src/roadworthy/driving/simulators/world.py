@@ -9,24 +9,16 @@ delay, lifts before it brakes, and does not brake for what lifting takes care of
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable
+from itertools import compress
 
 import numpy as np
 
+from roadworthy import world
 from roadworthy.driving.drives.drive import Rectangle, distances
 from roadworthy.driving.simulators.loop import SECTOR_LENGTH, Controls, Situation
 from roadworthy.errors import InputError
 from roadworthy.registry import simulators
-from roadworthy.world import (
-    Conditions,
-    Observation,
-    Simulation,
-    Track,
-    VehicleLimits,
-    WorldObject,
-    cautions,
-    track,
-)
 from roadworthy.world.driver import WHEELBASE
 from roadworthy.world.shapes import mesh_of
 from roadworthy.world.simulation import EGO_HALF_WIDTH, EGO_LENGTH, REAR_OVERHANG
@@ -55,13 +47,13 @@ class Foot:
         speed: The speed at the start.
 
     Example:
-        >>> foot = Foot(VehicleLimits(), 1 / 15, speed=10.0)
+        >>> foot = Foot(world.VehicleLimits(), 1 / 15, speed=10.0)
         >>> acceleration = foot.press(Controls(0.0, speed=9.9), 10.0)  # a little slower: it only lifts
         >>> foot.brake, 0 < foot.throttle < 0.2, -0.5 < acceleration < 0
         (0.0, True, True)
     """
 
-    def __init__(self, limits: VehicleLimits, dt: float, speed: float) -> None:
+    def __init__(self, limits: world.VehicleLimits, dt: float, speed: float) -> None:
         self._limits = limits
         self._dt = dt
         self._share = 1.0 - math.exp(-dt / _SMOOTHING)
@@ -131,12 +123,12 @@ class TrafficAround:
         dt: The seconds between both.
     """
 
-    def __init__(self, seen: Observation, before: Observation | None, dt: float) -> None:
+    def __init__(self, seen: world.Observation, before: world.Observation | None, dt: float) -> None:
         self._track = seen.scene.track
         self._near = [
-            (self._track.ahead(seen.scene.s, actor.s), actor)
+            (ahead, actor)
             for actor in seen.scene.actors
-            if abs(self._track.ahead(seen.scene.s, actor.s)) < _IN_VIEW
+            if abs(ahead := self._track.ahead(seen.scene.s, actor.s)) < _IN_VIEW
         ]
         self._earlier = {} if before is None else {actor.id: actor.s for actor in before.scene.actors}
         self._dt = dt
@@ -145,12 +137,13 @@ class TrafficAround:
         centre = np.array(
             [seen.state.x + middle * math.cos(heading), seen.state.y + middle * math.sin(heading)]
         )
-        self._ego: Rectangle = (centre, heading, EGO_LENGTH, 2 * EGO_HALF_WIDTH)
+        ego: Rectangle = (centre, heading, EGO_LENGTH, 2 * EGO_HALF_WIDTH)
+        self._apart = distances(ego, [self._rectangle(actor) for _, actor in self._near]).tolist()
 
     def collision(self) -> bool:
         """Return whether the ego-vehicle touches anybody."""
-        close = [actor for gap, actor in self._near if abs(gap) < _TOUCHING]
-        return bool((distances(self._ego, [self._rectangle(one) for one in close]) == 0).any())
+        measured = zip(self._near, self._apart, strict=True)
+        return any(apart == 0 and abs(ahead) < _TOUCHING for (ahead, _), apart in measured)
 
     def signals(self) -> dict[str, float]:
         """Return the signals that traffic gives; NaN where there is nobody."""
@@ -159,20 +152,18 @@ class TrafficAround:
             "headway": gap,
             "lead_speed": math.nan if lead is None else self._pace(lead),
             "vehicle_distance": self._nearest(
-                actor
+                actor.element == "vehicle" and ahead - _half_length(actor) < _FRONT
                 for ahead, actor in self._near
-                if actor.element == "vehicle" and ahead - _half_length(actor) < _FRONT
             ),
             "pedestrian_distance": self._nearest(
-                actor
+                actor.element == "pedestrian" and ahead > 0 and abs(actor.d) < _WALKING
                 for ahead, actor in self._near
-                if actor.element == "pedestrian" and ahead > 0 and abs(actor.d) < _WALKING
             ),
         }
 
-    def _lead(self) -> tuple[WorldObject | None, float]:
+    def _lead(self) -> tuple[world.WorldObject | None, float]:
         """Return the vehicle ahead in our lane, and the metres from our front to its rear."""
-        found: tuple[WorldObject | None, float] = (None, math.nan)
+        found: tuple[world.WorldObject | None, float] = (None, math.nan)
         for ahead, actor in self._near:
             mine = actor.element == "vehicle" and abs(actor.d - LANE_CENTRE) < LANE_WIDTH / 2
             if not mine or ahead <= 0 or math.cos(actor.yaw) <= 0:
@@ -182,22 +173,22 @@ class TrafficAround:
                 found = (actor, gap)
         return found
 
-    def _pace(self, actor: WorldObject) -> float:
+    def _pace(self, actor: world.WorldObject) -> float:
         """Return how fast a vehicle really went; its own speed is what it would like."""
         earlier = self._earlier.get(actor.id)
         return actor.speed if earlier is None else self._track.ahead(earlier, actor.s) / self._dt
 
-    def _nearest(self, actors: Iterator[WorldObject]) -> float:
-        apart = distances(self._ego, [self._rectangle(one) for one in actors])
-        return float(apart.min()) if len(apart) else math.nan
+    def _nearest(self, chosen: Iterable[bool]) -> float:
+        return min(compress(self._apart, chosen), default=math.nan)
 
-    def _rectangle(self, actor: WorldObject) -> Rectangle:
+    def _rectangle(self, actor: world.WorldObject) -> Rectangle:
         length, width = mesh_of(actor, near=True).footprint
-        centre = self._track.position(actor.s, actor.d)[:2]
-        return centre, float(self._track.heading(actor.s)) - actor.yaw, length, width
+        x, y, _, heading, *_ = self._track.at(actor.s)
+        centre = np.array([x + actor.d * np.sin(heading), y - actor.d * np.cos(heading)])
+        return centre, heading - actor.yaw, length, width
 
 
-def _half_length(actor: WorldObject) -> float:
+def _half_length(actor: world.WorldObject) -> float:
     return mesh_of(actor, near=True).footprint[0] / 2
 
 
@@ -207,7 +198,7 @@ _HAZARD_FACTOR = 0.9  # a vehicle far ahead slows nobody down much and is no haz
 _OBEYED = 1.05  # times the speed that the sign leaves
 
 
-def world_sectors(road: Track) -> tuple[str, ...]:
+def world_sectors(road: world.Track) -> tuple[str, ...]:
     """Return the names of a track's sectors: pieces of equal length, as near to 100 m as that goes.
 
     Equal lengths, and not bends and straights, because sums, counts and times of sectors of one length can be
@@ -273,12 +264,12 @@ class WorldSimulator:
         if not math.isfinite(start):
             raise InputError(f"start must be a place in metres along the track, got {start}")
         self.name = f"world:{path}"
-        self.track = track(path)
-        self._limits = VehicleLimits()
-        self._simulation = Simulation(
+        self.track = world.track(path)
+        self._limits = world.VehicleLimits()
+        self._simulation = world.Simulation(
             path,
             seed=seed,
-            conditions=Conditions(weather, level, time, season),
+            conditions=world.Conditions(weather, level, time, season),
             traffic=traffic,
             scenery=scenery,
             frames_per_second=fps,
@@ -287,7 +278,7 @@ class WorldSimulator:
         self._sectors = world_sectors(self.track)
         self._start = start
         self._dt = 1.0 / fps
-        self._now: Observation | None = None
+        self._now: world.Observation | None = None
         self._foot = Foot(self._limits, self._dt, 0.0)
         self._distance = self._along = self._furthest = 0.0
 
@@ -314,14 +305,14 @@ class WorldSimulator:
     def close(self) -> None:
         """There is nothing to let go of."""
 
-    def _situation(self, seen: Observation, before: Observation | None) -> Situation:
+    def _situation(self, seen: world.Observation, before: world.Observation | None) -> Situation:
         around = TrafficAround(seen, before, self._dt)
         clearance = self._clearance(seen)
         frame = seen.frame
         target = frame.signals.speed if frame.signals.speed is not None else math.nan
         steered = frame.signals.steering if frame.signals.steering is not None else math.nan
         collision = around.collision()
-        careful_for = cautions(seen.scene)
+        careful_for = world.cautions(seen.scene)
         sign = any(one.cause in _SIGNS for one in careful_for)
         return Situation(
             seen.time,
@@ -354,7 +345,7 @@ class WorldSimulator:
             laps=seen.laps,
         )
 
-    def _clearance(self, seen: Observation) -> float:
+    def _clearance(self, seen: world.Observation) -> float:
         """Return the metres from the nearest wheel to a line of the lane, below 0 beyond it."""
         heading, half = seen.state.heading, EGO_HALF_WIDTH
         ahead = np.array([math.cos(heading), math.sin(heading)])

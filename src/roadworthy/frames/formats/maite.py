@@ -8,35 +8,19 @@ attributes that the class name does not say.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.errors import FrameError
-from roadworthy.frames.formats import _rows
+from roadworthy.frames.formats import files
 
 if TYPE_CHECKING:
     from roadworthy.frames.boxes import Boxes
 
 
 _PARTS = ("boxes", "labels", "scores")
-
-
-class Target(Protocol):
-    """What a detection target must have; the arrays may be anything NumPy can read, or PyTorch tensors."""
-
-    @property
-    def boxes(self) -> Any:
-        """Corners x1, y1, x2, y2 in pixels, shape (n, 4)."""
-
-    @property
-    def labels(self) -> Any:
-        """Class numbers, shape (n,)."""
-
-    @property
-    def scores(self) -> Any:
-        """Confidences, shape (n,) or (n, classes)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +32,8 @@ class MaiteTarget:
     scores: NDArray[np.float32]
 
 
-def read(target: Target, names: _rows.Names, **options: Unpack[_rows.ReadOptions]) -> Boxes:
-    """Return the boxes of an object with `boxes`, `labels` and `scores`.
+def read(target: object, names: files.Names, **options: Unpack[files.ReadOptions]) -> Boxes:
+    """Return the boxes of an object with `boxes`, `labels` and `scores`: what NumPy can read, or tensors.
 
     Example:
         >>> from roadworthy.frames import Boxes
@@ -69,11 +53,11 @@ def read(target: Target, names: _rows.Names, **options: Unpack[_rows.ReadOptions
         raise FrameError(
             f"scores must have shape ({count},) or ({count}, classes) for {count} labels, got {scores.shape}"
         )
-    known = _rows.by_number(names)
-    rows = _rows.Rows.read_with(options, "MAITE")
+    known = files.by_number(names)
+    rows = files.Rows(options, "MAITE")
     for index, label in enumerate(labels.tolist()):
         where = f"box {index}"
-        name = _rows.named(where, "label", known, label)
+        name = files.named(where, "label", known, label)
         if scores.ndim == 2 and not 0 <= label < scores.shape[1]:
             raise FrameError(f"{where}: label {label} has no score: scores have shape {scores.shape}")
         score = float(scores[index] if scores.ndim == 1 else scores[index, label])
@@ -82,10 +66,10 @@ def read(target: Target, names: _rows.Names, **options: Unpack[_rows.ReadOptions
     return rows.boxes()
 
 
-def write(boxes: Boxes, names: _rows.Names, *, class_names: _rows.ClassNames | None = None) -> MaiteTarget:
+def write(boxes: Boxes, names: files.Names, *, class_names: files.ClassNames | None = None) -> MaiteTarget:
     """Return a target with one label and one score per box."""
-    numbers = _rows.by_name(names)
-    chosen = _rows.Vocabulary("MAITE", class_names).names_for(boxes, numbers)
+    numbers = files.by_name(names)
+    chosen = files.Vocabulary("MAITE", class_names).names_for(boxes, numbers)
     labels = np.array([numbers[name] for name in chosen], np.int64)
     scores = np.ones(len(boxes), np.float32) if boxes.scores is None else boxes.scores.copy()
     return MaiteTarget(boxes.xyxy.copy(), labels, scores)

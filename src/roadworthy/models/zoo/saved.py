@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import is_file, is_folder, make_writable, read_json, replacing
+from roadworthy._files import is_file, is_folder, make_writable, parse_json, read_json, replacing
 from roadworthy.errors import InputError, RoadworthyError
 from roadworthy.frames import Frame
 from roadworthy.models.images import ImageInput
@@ -82,7 +82,7 @@ def _document_in(model: Any, path: Path) -> dict[str, Any] | None:
     if (written := {one.key: one.value for one in model.metadata_props}.get(_KEY)) is None:
         return None
     try:
-        found = json.loads(written)
+        found = parse_json(written)
         return {
             "architecture": str(found["architecture"]),
             "outputs": list(map(str, found["outputs"])),

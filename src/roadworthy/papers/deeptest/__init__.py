@@ -14,10 +14,8 @@ Every study prints as its table.
 from __future__ import annotations
 
 from roadworthy.papers.deeptest.activity import observe_changes
-from roadworthy.papers.deeptest.asking import ask_models
-from roadworthy.papers.deeptest.deviation import study_deviation
+from roadworthy.papers.deeptest.deviation import ask_models, study_deviation
 from roadworthy.papers.deeptest.directions import study_directions
-from roadworthy.papers.deeptest.faults import study_faults
 from roadworthy.papers.deeptest.transformations import study_change, study_transformations
 
 __all__ = [
@@ -26,6 +24,5 @@ __all__ = [
     "study_change",
     "study_deviation",
     "study_directions",
-    "study_faults",
     "study_transformations",
 ]

@@ -105,13 +105,12 @@ def steering_of(model: str, prediction: Prediction, frame: Frame) -> float:
     return prediction.steering
 
 
-def check_names(models: Sequence[SystemUnderTest]) -> None:
-    """Check that there are models, each with a name of its own.
+def check_names(names: Sequence[str]) -> None:
+    """Check by the names of models that there are some, each with a name of its own.
 
     Raises:
         InputError: There are none, or two share a name.
     """
-    names = [one.name for one in models]
     if not names:
         raise InputError("expected at least one model to study, got none")
     if len(set(names)) < len(names):
@@ -223,7 +222,7 @@ def observe_changes(
         >>> found.unions.shape, found.distances["rotation", "contrast"].shape
         ((2, 2), (2, 10, 10))
     """
-    check_names(models)
+    check_names([one.name for one in models])
     check_number("batch", batch, least=1)
     if len(sets) < 2:
         raise InputError(f"expected two transformations or more to compare, got {len(sets)}")

@@ -18,15 +18,7 @@ from roadworthy.coverage.activations import Layer
 from roadworthy.errors import InputError, check_number
 from roadworthy.frames import Frame
 from roadworthy.models import SystemUnderTest
-from roadworthy.papers.deeptest.activity import (
-    HowCounted,
-    Progress,
-    Watched,
-    batches,
-    check_names,
-    silent,
-    steering_of,
-)
+from roadworthy.papers.deeptest import activity
 from roadworthy.papers.deeptest.deviation import percent
 from roadworthy.papers.deeptest.statistics import Statistic, cohens_d, magnitude, p_text, rank_sum, spearman
 from roadworthy.result_tables import ResultTable
@@ -90,7 +82,7 @@ class DirectionStudy:
 
     rows: tuple[DirectionRow, ...]
     angle: Angle
-    how: HowCounted
+    how: activity.HowCounted
     coverage: dict[str, NDArray[np.float64]] = field(repr=False)
     angles: dict[str, NDArray[np.float64]] = field(repr=False)
 
@@ -130,10 +122,10 @@ def study_directions(
     models: Sequence[SystemUnderTest],
     frames: Iterable[Frame],
     *,
-    how: HowCounted | None = None,
+    how: activity.HowCounted | None = None,
     angle: Angle = "predicted",
     batch: int = 64,
-    progress: Progress = silent,
+    progress: activity.Progress = activity.silent,
 ) -> DirectionStudy:
     """Study how the coverage of single images goes with the steering angle.
 
@@ -160,14 +152,14 @@ def study_directions(
     """
     if angle not in get_args(Angle):
         raise InputError(f"angle must be 'predicted' or 'recorded', got {angle!r}")
-    check_names(models)
+    activity.check_names([one.name for one in models])
     check_number("batch", batch, least=1)
-    how = how or HowCounted()
-    watched = [Watched(one, how) for one in models]
+    how = how or activity.HowCounted()
+    watched = [activity.Watched(one, how) for one in models]
     counts: list[list[NDArray[np.int64]]] = [[] for _ in watched]
     angles: list[list[NDArray[np.float64]]] = [[] for _ in watched]
     done = 0
-    for some in batches(frames, batch):
+    for some in activity.batches(frames, batch):
         recorded = _recorded(some) if angle == "recorded" else None
         for one, count, found in zip(watched, counts, angles, strict=True):
             predictions, activated = one.watch(some)
@@ -175,7 +167,7 @@ def study_directions(
             count.append(np.add.reduceat(activated, starts, axis=1, dtype=np.int64))
             if recorded is None:
                 given = zip(predictions, some, strict=True)
-                found.append(np.array([steering_of(one.name, *pair) for pair in given], np.float64))
+                found.append(np.array([activity.steering_of(one.name, *pair) for pair in given], np.float64))
             else:
                 found.append(recorded)
         done += len(some)

@@ -71,8 +71,7 @@ def draw_suites(
         ((100, 3), 3)
     """
     # The largest of log(weight) + Gumbel noise are a draw without replacement.
-    keys = np.log(weights) + rng.gumbel(size=(count, len(weights)))
-    return np.argpartition(keys, -size, axis=1)[:, -size:]
+    return np.argpartition(np.log(weights) + rng.gumbel(size=(count, len(weights))), -size, axis=1)[:, -size:]
 
 
 @dataclass(frozen=True)
@@ -241,9 +240,8 @@ class FaultStudy:
             for size in sizes:
                 shown["all sizes together" if size is None else f"{size} images"] = _shown(own[size])
                 if size is not None:
-                    both = own[size].least, own[size].most
                     shown[f"killed by {size}"] = ", ".join(
-                        "-" if one is None else f"{one:.1f}" for one in both
+                        "-" if one is None else f"{one:.1f}" for one in (own[size].least, own[size].most)
                     )
             cells.append(shown)
         never = sum(count == 0 for count in self.kills.values())
@@ -371,7 +369,7 @@ def make_faults(model: str, rounds: int) -> list[Network[Any]]:
     """
     from roadworthy.models.zoo import load_module, located_weights, read_variant
     from roadworthy.training.mutants import example_of, mutate, plan
-    from roadworthy.training.mutants.mutating import OPERATORS, RATIO_OPERATORS
+    from roadworthy.training.mutants.operators import OPERATORS, RATIO_OPERATORS
 
     if rounds < 1:
         raise InputError(f"expected 1 round of mutants or more, got {rounds}")

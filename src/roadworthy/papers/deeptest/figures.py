@@ -1,4 +1,4 @@
-"""Figures of the studies of coverage, and the sheet on which false alarms are checked by hand."""
+"""Figures of the studies of coverage, and the sheets on which false alarms are looked for by hand."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import file_name, write_text
+from roadworthy._files import file_name
 from roadworthy.coverage.parameter_sets import ParameterSet
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, Signals
 from roadworthy.images import write_image
 from roadworthy.papers.deeptest.activity import changed_image
-from roadworthy.papers.deeptest.checking import CHECKS, checks_csv
 from roadworthy.papers.deeptest.deviation import DeviationFinding, DeviationStudy
 from roadworthy.papers.deeptest.directions import DirectionStudy
 from roadworthy.papers.deeptest.seeds import GuidedImages, SeedImages
@@ -25,6 +24,7 @@ from roadworthy.report.drawing import draw_frame, draw_signals
 from roadworthy.report.plots import PALETTE, new_figure
 from roadworthy.report.sheets import Tile, contact_sheet
 from roadworthy.result_tables import ResultTable
+from roadworthy.seeding import rng_for
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -119,8 +119,7 @@ def draw_deviation(study: DeviationStudy) -> Figure:
 def _draw_counts(plot: Any, table: ResultTable) -> None:
     lambdas = [float(row[0]) for row in table.rows]
     for number, name in enumerate(table.columns[1:]):
-        cells = [row[number + 1] for row in table.rows]
-        counts = [np.nan if cell == "-" else float(cell) for cell in cells]
+        counts = [np.nan if row[number + 1] == "-" else float(row[number + 1]) for row in table.rows]
         style = "-" if name.startswith("ε") else "--"
         plot.plot(lambdas, counts, style, color=PALETTE[number % len(PALETTE)], label=name, marker=".")
     plot.set_yscale("symlog")
@@ -145,16 +144,11 @@ class CheckPair:
     answers: tuple[Signals, Signals]
 
 
-def check_sheet(pairs: Sequence[CheckPair], *, title: str = "", note: str = "") -> NDArray[np.uint8]:
+def check_sheet(pairs: Sequence[CheckPair], *, title: str = "") -> NDArray[np.uint8]:
     """Return a sheet of findings to be judged: each seed image, and right of it the changed one.
 
     Below a picture stand what the model steers and what the driver steered.
-
-    Raises:
-        InputError: There are no findings.
     """
-    if not pairs:
-        raise InputError("there are no findings to check")
     tiles = []
     for pair in pairs:
         worst = pair.finding.worst
@@ -169,7 +163,7 @@ def check_sheet(pairs: Sequence[CheckPair], *, title: str = "", note: str = "") 
             Tile(before, pair.finding.id, inherited),
             Tile(after, f"{worst.transformation} {_parameter(worst.parameter)}", copies),
         ]
-    return contact_sheet(tiles, 4, title=title, note=note)
+    return contact_sheet(tiles, 4, title=title)
 
 
 def _answered(frame: Frame, answer: Signals, truth: Signals) -> NDArray[np.uint8]:
@@ -201,6 +195,24 @@ def _lying_box(plot: Any, one: PairDistance, place: float, half: float, color: s
     plot.plot([middle, middle], [place - half, place + half], color="black")
 
 
+def choose_findings(
+    findings: Sequence[DeviationFinding], count: int, seed: int = 0
+) -> list[DeviationFinding]:
+    """Return the findings to check: all of each model, or so many of each at random, in order.
+
+    Raises:
+        InputError: The count is less than one.
+    """
+    if count < 1:
+        raise InputError(f"expected to check at least 1 finding of each model, got {count}")
+    chosen = []
+    for model in dict.fromkeys(one.model for one in findings):
+        own = [one for one in findings if one.model == model]
+        drawn = rng_for(seed, "check", model).permutation(len(own))[:count]
+        chosen += [own[place] for place in sorted(drawn)]
+    return chosen
+
+
 def check_pairs(
     study: DeviationStudy,
     findings: Sequence[DeviationFinding],
@@ -230,21 +242,17 @@ def check_pairs(
     return pairs
 
 
-def write_checks(
-    out: Path, study: DeviationStudy, findings: Sequence[DeviationFinding], pairs: Sequence[CheckPair]
-) -> list[str]:
-    """Write a sheet for each model and the table that belongs to them; return the names of the files."""
+def write_checks(out: Path, study: DeviationStudy, pairs: Sequence[CheckPair]) -> list[str]:
+    """Write a sheet for each model, and return the names of the files."""
     if not pairs:
         return []
     out.mkdir(parents=True, exist_ok=True)
-    note = f"write your judgement into {CHECKS}: true fault, false alarm or unsure"
-    written = [CHECKS]
-    write_text(out / CHECKS, checks_csv(findings, study.answers[0].unit))
+    written: list[str] = []
     for answers in study.answers:
         own = [one for one in pairs if one.finding.model == answers.model]
         total = sum(one.model == answers.model for one in study.findings)
         if own:
             written.append(f"checks-{file_name(answers.model)}.png")
             title = f"{answers.model}: {len(own)} of {total} findings"
-            write_image(out / written[-1], check_sheet(own, title=title, note=note))
+            write_image(out / written[-1], check_sheet(own, title=title))
     return written

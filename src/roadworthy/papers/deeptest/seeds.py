@@ -244,8 +244,7 @@ class GuidedImages:
     def image_of(self, study: DeviationStudy, finding: DeviationFinding) -> Frame:
         """Return the image that a finding is about."""
         (answers,) = (one for one in study.answers if one.model == finding.model)
-        seeds = answers.seeds[_PAIR]
-        mine = np.array([answers.frames[place] == finding.worst.frame for place in seeds])
+        mine = np.array([answers.frames[place] == finding.worst.frame for place in answers.seeds[_PAIR]])
         # Of several images of one seed image, the error tells which it is.
         one = self._images[int(np.flatnonzero(mine & (answers.errors(_PAIR) == finding.worst.error))[0])]
         return Frame.from_file(one.file, id=one.case)

@@ -124,8 +124,7 @@ def signed_rank(before: ArrayLike, after: ArrayLike) -> Statistic:
     from scipy.stats import rankdata, wilcoxon
 
     ranks = rankdata(np.abs(differences))
-    up = float(ranks[differences > 0].sum())
-    value = (2 * up - float(ranks.sum())) / float(ranks.sum())
+    value = (2 * float(ranks[differences > 0].sum()) - float(ranks.sum())) / float(ranks.sum())
     # Exact only where its assumption of distinct differences holds.
     exact = differences.size <= 25 and np.unique(ranks).size == ranks.size
     return Statistic(value, float(wilcoxon(differences, method="exact" if exact else "asymptotic").pvalue))

@@ -7,13 +7,18 @@
     found.value, found.spread, found.interval       # 0.84, and how far to trust it
 """
 
-from roadworthy.reliability.human.answers import Bins, HumanAnswer, UnchangedAccuracy
-from roadworthy.reliability.human.reading import Collected, HumanData, read_human
+from roadworthy.reliability.human.answers import (
+    Bins,
+    Collected,
+    HumanAnswer,
+    HumanData,
+    UnchangedAccuracy,
+    read_human,
+)
 from roadworthy.reliability.human.simulated import SimulatedHumans
 from roadworthy.reliability.human.thresholds import (
     RULES,
     Threshold,
-    ThresholdStudy,
     estimate_threshold,
     estimate_thresholds,
     rule_named,
@@ -28,7 +33,6 @@ __all__ = [
     "UnchangedAccuracy",
     "SimulatedHumans",
     "Threshold",
-    "ThresholdStudy",
     "estimate_threshold",
     "estimate_thresholds",
     "read_human",

@@ -41,8 +41,7 @@ from numpy.typing import NDArray
 from roadworthy._files import write_text
 from roadworthy._yaml import read_yaml
 from roadworthy.errors import InputError, UnknownNameError, check_number, suggest
-from roadworthy.reliability.human.answers import Bins, UnchangedAccuracy
-from roadworthy.reliability.human.reading import HumanData
+from roadworthy.reliability.human.answers import Bins, HumanData, UnchangedAccuracy
 from roadworthy.reliability.human.spline import FEWEST_POINTS, SmoothingSpline, SplineFit
 from roadworthy.result_tables import ResultTable
 from roadworthy.seeding import rng_for

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from roadworthy.report.html.page import ReportLimits, write_report
+from roadworthy.report.html.page import write_report
 
-__all__ = ["ReportLimits", "write_report"]
+__all__ = ["write_report"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,9 +14,9 @@ from roadworthy.errors import RoadworthyError
 from roadworthy.images import read_image
 from roadworthy.labelling import estimated_by
 from roadworthy.report.results import number, signed
-from roadworthy.rules.answers import overlays
 from roadworthy.rules.gauges import unit_of
 from roadworthy.runs.store import MEASURE, joined, shown_images
+from roadworthy.transforms.answers import overlays
 
 if TYPE_CHECKING:
     from roadworthy.report.drawing import Image
@@ -38,6 +38,13 @@ class PictureBox:
     points: str = ""
 
 
+class Speeds(NamedTuple):
+    """What is said of speeds, in m/s and in km/h."""
+
+    si: str
+    kmh: str
+
+
 @dataclass(frozen=True)
 class RowReading:
     """What a row says.
@@ -51,8 +58,8 @@ class RowReading:
     """
 
     changed: str = ""
-    answers: tuple[tuple[str, str], ...] = ()
-    margin: str = ""
+    answers: tuple[tuple[str, str | Speeds], ...] = ()
+    margin: str | Speeds = ""
     boxes: tuple[PictureBox, ...] = field(default=())
     overlays: tuple[tuple[PictureBox, ...], ...] = field(default=())
 
@@ -76,7 +83,7 @@ def read(requirement: Requirement, row: Row) -> RowReading:
         >>> row = {"param.change.1": "rain(amount=0.5)", "param.output.1": "speed",
         ...        "measure.before.1": 10.0, "measure.after.1": 11.0}
         >>> read(Requirement("R5", "Slow down in rain", "rules"), row).answers
-        (('speed', '36.0 → 39.6 km/h'),)
+        (('speed', Speeds(si='10.0 → 11.0 m/s', kmh='36.0 → 39.6 km/h')),)
     """
     reader = _READERS.get(requirement.method)
     return RowReading(margin=_margin(row)) if reader is None else reader(requirement, row)
@@ -124,9 +131,9 @@ def _rules(_: Requirement, row: Row) -> RowReading:
         place += 1
     # The margin is the smallest of several relations, which may be in different units.
     output = outputs.pop() if len(outputs) == 1 else ""
-    margin = _margin(row, "°" if output == "steering" else unit_of(output))
+    margin: str | Speeds = _margin(row, "°" if output == "steering" else unit_of(output))
     if output == "speed" and (value := _number(row, "margin")) is not None:
-        margin += f", that is {signed(value * _KMH)} km/h"
+        margin = Speeds(str(margin), f"{signed(value * _KMH)} km/h")
     return RowReading(
         " then ".join(changes), tuple(answers), margin, overlays=tuple(map(_marks, overlays(row, MEASURE)))
     )
@@ -139,9 +146,9 @@ def _marks(drawn: Mapping[str, Any]) -> tuple[PictureBox, ...]:
     return (*boxes, *([PictureBox("path", points=line)] if line else []))
 
 
-def _step(output: str, before: float, after: float) -> str:
+def _step(output: str, before: float, after: float) -> str | Speeds:
     if output == "speed":
-        return f"{before * _KMH:.1f} → {after * _KMH:.1f} km/h"
+        return Speeds(f"{before:.1f} → {after:.1f} m/s", f"{before * _KMH:.1f} → {after * _KMH:.1f} km/h")
     if output == "steering":
         return f"{_steered(before)} → {_steered(after)}"
     return f"{number(before)} → {number(after)}{unit_of(output)}"
@@ -177,7 +184,9 @@ def _reliability(_: Requirement, row: Row) -> RowReading:
     if row.get("param.measure"):
         answers.append(("measured as", str(row["param.measure"])))
     changed = str(row.get("measure.transform") or row.get("param.transformation") or "")
-    return RowReading(changed, tuple(answers), _margin(row))
+    return RowReading(
+        changed, tuple(answers), _margin(row), overlays=tuple(map(_marks, overlays(row, MEASURE)))
+    )
 
 
 def _bbsl(_: Requirement, row: Row) -> RowReading:
@@ -443,7 +452,7 @@ def cards_of(run: StoredRun, result: Result, most: int, thumbnails: Thumbnails) 
         digests = shown_images(row)
         if len(digests) == 1 and row.get("param.place") is not None:
             digests = [*_source(run, row), *digests]
-        cards.append(_card(result.requirement, row, digests, thumbnails))
+        cards.append(card_of(result.requirement, row, digests, thumbnails))
     return cards
 
 
@@ -457,7 +466,8 @@ def _source(run: StoredRun, row: Row) -> list[str]:
     return str(found[0]["images"]).split()[:1] if found else []
 
 
-def _card(requirement: Requirement, row: Row, digests: list[str], thumbnails: Thumbnails) -> FailureCard:
+def card_of(requirement: Requirement, row: Row, digests: list[str], thumbnails: Thumbnails) -> FailureCard:
+    """Return a failing case with so many of its images as there is room for."""
     reading, seen = read(requirement, row), seen_by_people(requirement, row)
     images = thumbnails.of(digests) if digests else []
     if not images:

@@ -17,11 +17,12 @@ from roadworthy._files import write_text
 from roadworthy._version import __version__
 from roadworthy.cases import Severity, Status
 from roadworthy.report import results as reported
-from roadworthy.report.html.cards import FailingRows, FailureCard, Thumbnails, cards_of, failing_rows
+from roadworthy.report.html.cards import FailureCard, Thumbnails, card_of, cards_of, failing_rows
 from roadworthy.report.html.charts import rate_bar
 from roadworthy.report.html.figures import Figure, figures_of
+from roadworthy.report.kinds import told_kinds
 from roadworthy.report.results import Result, Standing, by_requirement, clipped, percent, ranked, whole_of
-from roadworthy.runs.store import notes_of
+from roadworthy.runs.store import notes_of, shown_images
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -194,12 +195,21 @@ def _contents(run: StoredRun, limits: ReportLimits) -> dict[str, Any]:
     results = ranked(run)
     grouped, whole = by_requirement(results), whole_of(results)
     thumbnails = Thumbnails(run, limits.image_bytes)
+    requirements = {one.requirement.id: one.requirement for one in results}
+    kinds = [
+        (
+            one,
+            card_of(
+                requirements[str(one.worst["requirement"])], one.worst, shown_images(one.worst), thumbnails
+            ),
+        )
+        for one in told_kinds(run)
+    ]
     sections = _sections(run, list(grouped.values())[: limits.sections], limits, thumbnails)
     shown = results[: limits.lines]
     by_method = {one.requirement.method: Counter[Standing]() for one in results}
     for one in results:
         by_method[one.requirement.method][one.standing] += 1
-    unpassed = sum(whole.cases.values()) - whole.cases[Status.PASSED]
     return {
         "title": _title(run),
         "when": _when(run),
@@ -212,10 +222,11 @@ def _contents(run: StoredRun, limits: ReportLimits) -> dict[str, Any]:
         "lines_left_out": len(results) - len(shown),
         "by_method": sorted(by_method.items()),
         "sections": sections,
+        "kinds": kinds,
         "failures": whole.cases[Status.VIOLATED] + whole.cases[Status.ERROR],
         "shown": sum(len(part.cards) for section in sections for part in section),
         "images_missing": thumbnails.missing,
-        "failing": failing_rows(run, limits.reasons) if unpassed else FailingRows(),
+        "failing": failing_rows(run, limits.reasons),
         "provenance": facts_of(run),
         "notes": notes_of(run.manifest),
         "limits": limits,

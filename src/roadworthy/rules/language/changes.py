@@ -16,10 +16,12 @@ from roadworthy.rules.language.conditions import (
     joined,
 )
 from roadworthy.rules.language.events import EventReader
+from roadworthy.rules.language.lexicon import SETS
 from roadworthy.rules.language.nouns import NounReading, is_environment, noun_phrase
 from roadworthy.rules.language.phrases import (
     VerbGroup,
     after_fillers,
+    noun_begins,
     noun_follows,
     prepositional,
     verb_group,
@@ -27,10 +29,8 @@ from roadworthy.rules.language.phrases import (
 from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import Op, SceneChange
 
-_SHOWS = ("with", "for", "near", "close to", "by", "at", "next to", "ahead of", "beside")
-_IMPERATIVES = (
-    lexicon.ADD_VERBS | lexicon.REMOVE_VERBS | lexicon.REPLACE_VERBS | lexicon.SEE_VERBS
-) | lexicon.words_of("change drive turn")
+_SHOWS = ("with", "for", "near", "close to", "by", "at", "next to", "beside")
+_IMPERATIVES = SETS["add"] | SETS["remove"] | SETS["replace"] | SETS["see"] | SETS["changes"] | {"drive"}
 
 
 def read_condition(words: Words, earlier: Sequence[Sequence[SceneChange]] = ()) -> ConditionReading:
@@ -44,11 +44,29 @@ def read_condition(words: Words, earlier: Sequence[Sequence[SceneChange]] = ()) 
         RuleError: Something in it is not understood.
     """
     reader = _ConditionReader(words, earlier)
-    if any(word.lower == "also" for word in words) and len(earlier) == 1:
-        for change in earlier[0]:  # what was said before is still there
-            reader.result.infer(change)
+    lower = [word.lower for word in words]
+    for place, word in enumerate(lower[:-1]):
+        if word == "another" and lower[place + 1] in ("lane", "side", "road", "way"):
+            raise words[place : place + 2].refuse("which one is not said", ["in the left lane"])
+        quiet = lower[place + 1] in lexicon.COMPARATIVES or lower[place - 1] in SETS["holds still"]
+        quiet |= word == "already" and lower[place + 1] not in lexicon.VALUES
+        if word == "too" and lower[place + 1] in lexicon.LEVELS:
+            raise words[place : place + 2].refuse("how much is too much is not said", ["heavy rain"])
+        if word in ("still", "already") and not quiet:
+            raise words[place : place + 1].refuse("what stays as it is changes nothing", UNDERSTOOD)
+    # "Too" at the end, but not "too heavily".
+    besides = [one in ("also", "another", "additionally") for one in lower]
+    besides[-1:] = [lower[-1:] == ["too"] or besides[-1]] if besides else []
+    if any(besides) and len(earlier) > 1:
+        raise words[besides.index(True) :][:1].refuse("besides what is not said", ["two pedestrians"])
+    for change in reader.latest if any(besides) else ():  # what was said before is still there
+        reader.result.infer(change)
     reader.condition()
     reader.result.check_bound(words)
+    if any(one in reader.latest for one in reader.again) and not any(besides):
+        for change in reader.latest:  # so is what stood beside what gets closer
+            if change not in reader.again:
+                reader.result.infer(change)
     return reader.result
 
 
@@ -66,7 +84,7 @@ class _ConditionReader(EventReader):
             while (
                 self.lower() in ("that", "if", "when")
                 and self.at + 1 < len(self.words)
-                and not noun_follows(self.words, self.at)
+                and not (self.lower() == "that" and noun_follows(self.words, self.at))
             ):
                 self.at += 1
             before = self.at
@@ -87,7 +105,7 @@ class _ConditionReader(EventReader):
         self.skip()
         if self._nominal() or self._environment_first():
             return
-        if self.lower() == "there":
+        if self.lower() in ("there", "appears", "appear"):  # "when appears a pedestrian"
             self._existential()
         elif self.lower() == "it" and self._about_weather():
             self._it()
@@ -101,6 +119,15 @@ class _ConditionReader(EventReader):
 
     def _environment_first(self) -> bool:
         """Read "at night" and the like at the beginning of a clause."""
+        if self.lower() == "without" and not self.at:
+            self.result.bind(self.step(), "remove")
+            things, tail = self.things(), self.tail()
+            if not things:
+                raise self.words.refuse("without what is not said", ["without lane lines"])
+            for thing in things:
+                self.some(thing)
+                self.put("remove", thing, tail)
+            return True
         found = prepositional(self.words, self.at)
         if found is None or found[0].thing is None:
             return False
@@ -116,21 +143,22 @@ class _ConditionReader(EventReader):
                 self.at += joined_by
                 return self._environment_first()
             if self.lower() == ",":
-                self.at += 1
+                self.at += 2 if self.lower(1) in ("if", "when") else 1
             return self.over() or (self.lower() == "with" and self._environment_first())
         if phrase.preposition in _SHOWS:
             # "With a pedestrian on the roadside", "near pedestrians": there is one.
             self.at = stop
-            tail = joined(self.modified(), self.tail())
+            tail = joined(self.modified([phrase.thing]), self.tail())
             if phrase.preposition == "with" and self._participle(phrase.thing, phrase.words[:1], tail):
                 return True
             if phrase.preposition != "with":
                 self.some(phrase.thing)
             op: Op = "remove" if phrase.thing.negated else "add"  # "with no pedestrian ahead"
             self.result.bind(phrase.words, op)
-            self.put(op, phrase.thing, tail)
+            aside = phrase.preposition in ("next to", "beside")
+            self.put(op, phrase.thing, tail, None, PlacePhrase("beside", "ego-vehicle") if aside else None)
             return True
-        if phrase.preposition == "behind":
+        if phrase.preposition == "behind" and self.moves(phrase.thing):
             self.at = stop
             self.some(phrase.thing)
             self.result.bind(phrase.words[:1], "in front of the ego-vehicle")
@@ -141,12 +169,12 @@ class _ConditionReader(EventReader):
     def _participle(self, thing: NounReading, opened: Words, inner: Tail) -> bool:
         """Read "with the trees removed" and "with the trees replaced by houses"."""
         found = verb_group(self.words, self.at)
-        if found is None and self.lower() not in lexicon.ABSENT:
+        if found is None and self.lower() not in SETS["absent"]:
             return False
         group = VerbGroup("be", self.words[self.at : self.at + 1]) if found is None else found[0]
-        gone = found is None or group.lemma in lexicon.REMOVE_VERBS
+        gone = found is None or group.lemma in SETS["remove"]
         plain = len(group.words) == (2 if group.particle else 1)
-        if not plain or not (gone or group.lemma in lexicon.REPLACE_VERBS):
+        if not plain or not (gone or group.lemma in SETS["replace"]):
             return False
         self.step(len(group.words))
         self.result.bind(opened, "remove" if gone else "replace")
@@ -183,14 +211,15 @@ class _ConditionReader(EventReader):
         return True
 
     def _existential(self) -> None:
-        self.result.bind(self.step(), "there")
+        if self.lower() == "there":
+            self.result.bind(self.step(), "there")
         begin = self.at
         group = self.group("there is nothing after 'there'")
         if group.lemma in lexicon.WEATHER_VERBS:
             # "There is drizzle": a noun after all.
             self.at = begin + len(group.words) - 1
             group = dataclasses.replace(group, lemma="be", words=group.words[:-1])
-        if group.lemma not in lexicon.PRESENCE_VERBS:
+        if group.lemma not in SETS["presence"]:
             raise group.words.refuse("'there' needs a verb of presence", ["there is", "there appears"])
         self.skip()
         gone = group.negated or group.no_longer
@@ -213,7 +242,7 @@ class _ConditionReader(EventReader):
             if not gone and not all(thing.negated for thing in things):
                 raise self.rest().refuse("what is there any more is not said", ["no longer"])
             self.result.bind(self.step(1 if self.lower() == "anymore" else 2), "remove")
-        tail = joined(self.modified(), self.tail())
+        tail = joined(self.modified(things), self.tail())
         for thing in things:
             self.noted(thing, group)
             self.put(self.presence(gone, thing), thing, tail, group.words)
@@ -221,6 +250,8 @@ class _ConditionReader(EventReader):
     def _imperative(self) -> bool:
         """Return whether a verb without a subject stands first: "remove the lane lines"."""
         word = self.words[self.at]
+        if self.lower() == "being" and self.lower(1) in ("overtaken", "passed"):
+            return True
         if word.lemma not in _IMPERATIVES:
             return False
         if word.tag in ("NN", "NNS") and word.dep in ("nsubj", "nsubjpass", "compound"):
@@ -229,9 +260,10 @@ class _ConditionReader(EventReader):
         return following < len(self.words) and not self.words[following].tag.startswith("VB")
 
     def _with_subject(self) -> None:
-        some = self.lower() == "one" and self.lower(1) in ("of", "half")  # "one of the trees" is nobody
-        if (self.lower() in lexicon.ACTORS and not some) or (
-            self.lower() == "the" and self.lower(1) in lexicon.ACTORS
+        some = self.lower(1) in ("of", "half") or noun_begins(self.words, self.at + 1)
+        some &= self.lower() == "one"  # "one of the trees" is nobody
+        if (self.lower() in SETS["actors"] and not some) or (
+            self.lower() == "the" and self.lower(1) in SETS["actors"]
         ):
             self.result.bind(self.step(2 if self.lower() == "the" else 1), "someone")
             self.done_by_someone(self.group("what happens is not said"))
@@ -240,7 +272,7 @@ class _ConditionReader(EventReader):
         things = self.things()
         if not things:
             raise self.rest().refuse("these words are not understood here", UNDERSTOOD)
-        inner = self.modified()
+        inner = self.modified(things)
         if len(things) == 1 and self.is_ego(things[0]) and inner is None:
             self.result.bind(things[0].words, "ego-vehicle")
             self.done_by_someone(self.group("what happens is not said"), ego=True)
@@ -281,7 +313,7 @@ class _ConditionReader(EventReader):
         found = verb_group(self.words, at)
         if found is None:
             return
-        gone = found[0].lemma in lexicon.REMOVE_VERBS | lexicon.REPLACE_VERBS | lexicon.VANISH_VERBS
+        gone = found[0].lemma in SETS["remove"] | SETS["replace"] | SETS["vanish"]
         if gone and (things[0].definite or following[0].element in ("road", "lane", "sidewalk")):
             reason = "what happens here is not said: a thing can be at one place only"
             raise self.words[self.at : following[1]].refuse(reason, ["on both sides"])

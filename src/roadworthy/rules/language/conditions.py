@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from roadworthy.ontology import CONDITIONS, ontology
 from roadworthy.rules.language import lexicon
+from roadworthy.rules.language.lexicon import SETS
 from roadworthy.rules.language.nouns import NounReading, is_environment, is_weightless
 from roadworthy.rules.language.phrases import Phrase, VerbGroup, after_fillers, verb_group
 from roadworthy.rules.language.words import Words
@@ -21,8 +23,7 @@ JOINTS = AND | {"that", "if", "when"}
 """What joins clauses or opens them and gives nothing else."""
 AWAY = ("from", "off", "out of")
 INSTEAD = (("instead", "of"), ("rather", "than"))
-_STATES = lexicon.words_of("parked stationary standing stopped waiting moving walking driving")
-_TOGETHER = (("as", "well", "as"), ("together", "with"), ("along", "with"), ("in", "addition", "to"))
+_TOGETHER = lexicon.phrases_of("as well as, together with, along with, in addition to, at the same time")
 
 
 class WordStream:
@@ -61,18 +62,16 @@ class WordStream:
         begin = self.at
         while True:
             self.skip()
-            together = next(
-                (len(one) for one in _TOGETHER if tuple(self.lower(k) for k in range(len(one))) == one), 0
-            )
+            said = tuple(self.lower(k) for k in range(4))
+            together = next((len(one) for one in _TOGETHER if said[: len(one)] == one), 0)
             if together:
                 self.result.bind(self.words[self.at : self.at + together], "and")
                 self.at += together
             elif self.lower() in AND:
                 self.at += 1
             elif self.lower() in ("or", "either"):
-                raise self.words[self.at : self.at + 1].refuse(
-                    "a rule cannot leave open which of two changes is made: write one rule for each", ["and"]
-                )
+                reason = "a rule cannot leave open which of two changes is made: write one rule for each"
+                raise self.words[self.at : self.at + 1].refuse(reason, ["and"])
             else:
                 return self.at > begin
 
@@ -92,7 +91,7 @@ class WordStream:
             raise group.open.refuse(f"{str(group.open)!r} leaves open whether it happens", UNDERSTOOD)
         if group.about:
             seen = ("appears", "is waiting to cross")
-            raise group.words.refuse("what has not happened yet cannot be seen", seen)
+            raise group.words.refuse("what has not happened yet, or is over, cannot be seen", seen)
         if group.particle and (group.lemma, group.particle) not in lexicon.PHRASAL:
             reason = f"{str(group.words)!r} is another verb than {group.lemma!r}, and not known"
             raise group.words.refuse(reason, UNDERSTOOD)
@@ -165,13 +164,16 @@ class ConditionReading:
     def tell_narrower(self, thing: NounReading) -> None:
         """Note a noun that is shown as any thing of its element."""
         if noun := thing.narrower:
+            person = thing.element == "pedestrian" and thing.words[-1].lemma in SETS["shown people"]
+            if not (person or noun in SETS["shown people"] or thing.element == "building"):
+                raise thing.words.refuse(f"{noun!r} cannot be told from any {thing.element}", [thing.element])
             self.notes.append(f"{noun!r} is shown as any {thing.element}, and nothing more is tested.")
 
-    def tell_state(self, thing: NounReading) -> None:
+    def tell_state(self, thing: NounReading, pose: str) -> None:
         """Note what things that go are said to do: none are told apart by that."""
-        for word in thing.words:
-            if word.lower in _STATES:
-                self.notes.append(f"{word.text!r} is not told apart: others of the kind go, too.")
+        states = [word.text for word in thing.words if word.lower in SETS["states"]]
+        for state in states or filter(None, [pose]):
+            self.notes.append(f"{state!r} is not told apart: others of the kind go, too.")
 
     def found(self, predicate: str, *arguments: str) -> None:
         """Note something that was found in the words."""
@@ -226,10 +228,54 @@ def joined(first: Tail | None, second: Tail) -> Tail:
     """Return what stands after a noun and after its verb as one."""
     if first is None:
         return second
-    return Tail(
-        first.phrases + second.phrases,
-        first.comparative or second.comparative,
-        first.level or second.level,
-        first.degree or second.degree,
-        first.together or second.together,
-    )
+    names = ("comparative", "level", "degree", "together")
+    return Tail(first.phrases + second.phrases, *(getattr(first, n) or getattr(second, n) for n in names))
+
+
+def nearer(place: PlacePhrase, here: PlacePhrase, phrase: Phrase) -> PlacePhrase:
+    """Return two places as one: all that a camera sees is ahead, so that the other one tells more than that.
+
+    The road, or a lane that nothing is said of, tells less: a truck on the road ahead is in front of us.
+    """
+    if place == here:
+        return place
+    plain = [one for one in (place, here) if one.reference in ("road", "lane") and not one.properties]
+    us = [one for one in (place, here) if one.reference == "ego-vehicle"]
+    if us and plain:
+        return us[0]
+    if us and us[0].position == "front":
+        return here if us[0] is place else place
+    if plain and (named := [one for one in (place, here) if one.reference == "lane" and one.properties]):
+        return named[0]
+    # "On the left" alone is no roadside, and may be said of a lane.
+    sided = phrase.words[-1].lower in ("left", "right") or place.reference == "sidewalk"
+    if (
+        sided
+        and here.reference == "sidewalk"
+        and here.properties
+        and place.reference in ("sidewalk", "lane")
+        and not place.properties
+    ):
+        return replace(place, properties=here.properties)  # "on the footway on the right"
+    raise phrase.words.refuse("a thing can be at one place only", ["on the roadside"])
+
+
+def is_plural(text: str, element: str) -> bool:
+    """Return whether a text has a plural of an element: "cars" are one car at least."""
+    known = (ontology().get(word) for word in re.findall(r"(\w+)s\b", text.lower()))
+    return any(one is not None and one.name == element for one in known)
+
+
+def fits(thing: NounReading, change: SceneChange) -> bool:
+    """Return whether a thing may be what a change brought in."""
+    if thing.element:
+        same = change.target == thing.element and thing.properties.items() <= change.properties.items()
+        return same or (change.target == "weather" and change.replacement == thing.element)
+    person = change.target in SETS["people"]
+    return change.op != "remove" and (person or thing.words[-1].lower not in SETS["he"])
+
+
+def stands(element: str | None) -> bool:
+    """Return whether an element is a thing, which nothing can be on."""
+    above = ("object", "traffic infrastructure")
+    return element is not None and any(ontology().is_a(element, one) for one in above)

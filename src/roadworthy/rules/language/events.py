@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from roadworthy.rules.language import lexicon
 from roadworthy.rules.language.conditions import AND, UNDERSTOOD, PlacePhrase, Tail, joined
+from roadworthy.rules.language.lexicon import SETS
 from roadworthy.rules.language.nouns import SCENE, NounReading, is_environment
 from roadworthy.rules.language.phrases import (
     Phrase,
@@ -21,54 +22,52 @@ from roadworthy.rules.language.weather import ExchangeReader
 from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import Op, Position, thing_in_words
 
-_MOVES = lexicon.words_of("get come move go draw drive walk run ride step be back")
-_CHANGES = lexicon.words_of("change turn convert transform switch make paint")
 # Verbs that only say that a thing is there: where they are negated, it is not.
-_IS_THERE = lexicon.words_of("be exist show present locate stay remain stand")
-_PUT = lexicon.words_of("park stop locate show present sit stand pull halt queue cover hang")
-_STAYS = _PUT | lexicon.words_of("be wait lie stay remain")
-_MEETS = lexicon.words_of("follow pass approach near reach face meet encounter")
-_GO = lexicon.words_of(
-    "walk run jump step stroll jog rush dash wander hurry sprint skate skip leap hop dart march loiter play"
-)
-_PEOPLE = ("pedestrian", "bicyclist")
-_LEAVES = ("go", "drive", "ride", "walk", "run")
 _FELLED = ("cut", "down")
-_LEAVING = ("away", "off", "down", "around", "past", "through")
+_TO_CROSS = re.compile(r"to cross(?: the (?:road|street))?\b")
 _LIT = re.compile(r"with (?:its |the |both )?brake lights (?:on|lit)\b")
-_HALTED = frozenset({"parked", "stationary"})
-_THERE = _HALTED | {"present", "visible", "there", "here", "seen", "located", "anymore", "longer"}
 
 
 class EventReader(ExchangeReader):
     """Reads what happens to the things that a clause names."""
 
-    def modified(self) -> Tail | None:
-        """Read what describes a noun after it: "standing on the roadside", "that is parked there"."""
+    def modified(self, things: Sequence[NounReading] = (), *, past: bool = False) -> Tail | None:
+        """Read what describes a noun after it: "standing on the roadside", "that is parked there".
+
+        `past` says that a verb stood before, so that "a tram stopped at the kerb" is a thing.
+        """
         at = after_fillers(self.words, self.at)
-        if lamps := _LIT.match(" ".join(word.lower for word in self.words[at:])):
+        own = self.words[at : at + 2]
+        if len(things) > 1 and re.match(r"with |(?:who|which|that) \w+s$", str(own).lower()):
+            raise own.refuse("of which of them is this said?", ["a car that brakes and a truck"])
+        if (lamps := self._lit(at)) and all(one.element == "vehicle" for one in things):
             self.at = at
             self.result.bind(self.step(lamps[0].count(" ") + 1), "braking")
             return joined(Tail(), self.modified() or self.tail())
         if at < len(self.words) and self.words[at].lower in ("who", "which", "that"):
             at += 1
             found = verb_group(self.words, at)
-            if found is not None and found[0].lemma in lexicon.PRESENCE_VERBS:
+            if found is not None and found[0].lemma in SETS["presence"]:
                 self.affirmed(found[0])
                 self.certain(found[0])
                 self.result.bind(self.words[at - 1 : found[1]], "add")
                 self.at = found[1]
-                return self._where(found[0])
+                return self._where(things, found[0])
             return None
         if at >= len(self.words):
             return None
         word = self.words[at]
         crossing = word.lower == "crossing"
-        if not crossing and (word.tag not in ("VBG", "VBN") or base_of(word) not in lexicon.PRESENCE_VERBS):
+        participle = word.tag in ("VBG", "VBN") or (past and word.tag == "VBD")
+        verbs = SETS["presence"] | (SETS["add"] - {"set"} if word.tag == "VBN" else frozenset())
+        if not crossing and not (participle and base_of(word) in verbs):
             found_phrase = prepositional(self.words, at)
             if found_phrase is None:
                 return None
             after = after_fillers(self.words, found_phrase[1])
+            if self._lit(after):
+                self.at = after
+                return joined(Tail([found_phrase[0]]), self.modified(things) or Tail())
             if verb_group(self.words, after) is None:
                 return None
             return self.tail()
@@ -76,9 +75,11 @@ class EventReader(ExchangeReader):
         verb = self.step()
         self.result.bind(verb, "add")
         group = VerbGroup("cross" if crossing else base_of(word), verb, passive=word.tag == "VBN")
-        tail = self._where(group)
-        self._check_agent(group, tail)
-        return tail
+        return self._where(things, group)
+
+    def _lit(self, at: int) -> re.Match[str] | None:
+        """Return the words from a place on that say that brake lights are on."""
+        return _LIT.match(" ".join(word.lower for word in self.words[at:]))
 
     # --- what happens
 
@@ -90,9 +91,17 @@ class EventReader(ExchangeReader):
             self.result.bind(self.step(), "add")
         if lemma in ("get", "come", "move", "go", "draw", "be") and self.comparison(group):
             return
-        if lemma not in lexicon.SEE_VERBS | {"have"}:
+        if lemma not in SETS["see"] | {"have"}:
             self.affirmed(group)
-        if lemma in lexicon.MOTION_VERBS and not self._object_follows():
+        if lemma == "pass" and any(one.lemma == "have" for one in group.words):
+            raise group.words.refuse("what is passed is behind us", ["you pass a stop sign"])
+        if group.passive and lemma == "overtake" and self.over() and group.words[0].lemma != "have":
+            self.put("add", NounReading("vehicle", group.words, {}, "a"), Tail())  # by whomever
+            return
+        if group.passive and lemma in ("overtake", "pass") and self.lower() == "by":
+            self._overtaken(group)
+            return
+        if lemma in SETS["motion"] and not self._object_follows():
             tail = self.tail()
             if not tail.phrases:
                 said = group.words if self.over() else self.rest()
@@ -109,19 +118,19 @@ class EventReader(ExchangeReader):
                 else:
                     raise phrase.words.refuse("where the ego-vehicle drives cannot be changed", UNDERSTOOD)
             return
-        if lemma in lexicon.REPLACE_VERBS | _CHANGES:
+        if lemma in SETS["replace"] | SETS["changes"]:
             things = self.things()
             if things:
                 self._gives_way(things, group)
                 return
-        if lemma == "have" or lemma in lexicon.ADD_VERBS | lexicon.SEE_VERBS | lexicon.REMOVE_VERBS:
+        if lemma == "have" or lemma in SETS["add"] | SETS["see"] | SETS["remove"]:
             things = self.things()
             if not things:
                 raise self.rest().refuse("what is meant is not said", [f"{group.lemma} a pedestrian"])
-            op: Op = "remove" if lemma in lexicon.REMOVE_VERBS and lemma not in lexicon.ADD_VERBS else "add"
+            op: Op = "remove" if lemma in SETS["remove"] and lemma not in SETS["add"] else "add"
             if group.negated or group.no_longer:
                 op = "remove"
-            inner = self.modified()
+            inner = self.modified(things, past=True)
             tail = self.tail()
             for thing in things:
                 if op == "remove":
@@ -137,12 +146,23 @@ class EventReader(ExchangeReader):
             return
         raise group.words.refuse(f"{str(group.words)!r} is no change of a scene", UNDERSTOOD)
 
+    def _overtaken(self, group: VerbGroup) -> None:
+        """Read "you are overtaken by a lorry", and "passed" by it."""
+        self.affirmed(group)
+        verb = group.words.items + self.step().items
+        self.result.bind(Words(self.words.text, verb), "overtaking")
+        for thing in self.things():
+            if self.resolved(thing).element != "vehicle" or group.words[0].lemma == "have":
+                raise group.words.refuse(
+                    "only vehicles are seen overtaking, while they do", ["a car overtakes"]
+                )
+            self.some(thing)
+            said = Words(self.words.text, verb + thing.words.items)
+            self.put("add", dataclasses.replace(thing, words=said), self.tail())
+
     def does(self, group: VerbGroup) -> bool:
         """Return whether someone changes the scene rather than being seen in it."""
-        return (
-            group.lemma in lexicon.ADD_VERBS | lexicon.REMOVE_VERBS | lexicon.REPLACE_VERBS
-            and self._object_follows()
-        )
+        return group.lemma in SETS["add"] | SETS["remove"] | SETS["replace"] and self._object_follows()
 
     def _object_follows(self) -> bool:
         self.skip()
@@ -154,11 +174,13 @@ class EventReader(ExchangeReader):
 
     def happens(self, things: list[NounReading], group: VerbGroup, inner: Tail | None, words: Words) -> None:
         """Read what the things of a subject do, or what is done to them."""
+        if group.lemma == "get" and (self.lower(), self.lower(1)) == ("in", "front"):
+            group = dataclasses.replace(group, lemma="come")
         lemma = group.lemma
         first = things[0]
         named = [one.element for one in things if one.element]
         environment = bool(first.element) and all(map(is_environment, named))
-        if first.element == SCENE and lemma in lexicon.CHANGE_VERBS | lexicon.REPLACE_VERBS | {"be"}:
+        if first.element == SCENE and lemma in SETS["change"] | SETS["replace"] | {"be"}:
             self._environment_happens(first, group, words)
             return
         if environment:
@@ -191,7 +213,7 @@ class EventReader(ExchangeReader):
             for old in self.things():
                 self.exchange(old, first)
             return
-        if lemma in lexicon.REPLACE_VERBS or (lemma == "give" and self.lower() == "way"):
+        if lemma in SETS["replace"] or (lemma == "give" and self.lower() == "way"):
             if lemma == "give" and any(map(self.moves, things)):
                 raise group.words.refuse("who gives way cannot be shown", ["is replaced by"])
             if lemma == "give":
@@ -202,29 +224,26 @@ class EventReader(ExchangeReader):
         if lemma == "have":
             self._has(things, group)
             return
-        if lemma == "be" and self.lower() in lexicon.ABSENT | {"away"}:
+        if lemma == "be" and self.lower() in SETS["absent"] | {"away"}:
             self.result.bind(self.step(), "remove")
             self._remove(things, group, inner)
             return
         removed = group.passive or any(word.tag in ("VBN", "VBD") for word in group.words)
         if (
-            (lemma in lexicon.VANISH_VERBS and not group.passive and (lemma != "fade" or group.particle))
+            (lemma in SETS["vanish"] and not group.passive and (lemma != "fade" or group.particle))
             or (
                 removed
-                and (
-                    lemma in lexicon.REMOVE_VERBS - {"cut", "clear", "get"}
-                    or (lemma, group.particle) == _FELLED
-                )
-                and lemma not in lexicon.PRESENCE_VERBS - {"cut"}
+                and (lemma in SETS["remove"] - {"cut", "clear", "get"} or (lemma, group.particle) == _FELLED)
+                and lemma not in SETS["presence"] - {"cut"}
                 and not self._hides(lemma)
             )
-            or (lemma in _LEAVES and group.particle == "away")
+            or (lemma in SETS["leaves"] and group.particle == "away")
         ):
             self._remove(things, group, inner)
             return
-        if lemma in lexicon.CHANGE_VERBS | {"be"} and self._becomes(things, group, inner):
+        if lemma in SETS["change"] | {"be"} and self._becomes(things, group, inner):
             return
-        if lemma in lexicon.CHANGE_VERBS - lexicon.PRESENCE_VERBS - lexicon.ADD_VERBS:
+        if lemma in SETS["change"] - SETS["presence"] - SETS["add"]:
             raise self.words[group.words[0].index - self.words[0].index : self.at].refuse(
                 "into what it changes is not understood", ["changes into", "becomes"]
             )
@@ -232,33 +251,39 @@ class EventReader(ExchangeReader):
             self._approaches(things, group, inner)
             return
         moving = [self.moves(one) for one in things]
-        if lemma in _GO and not all(moving):
+        if lemma in SETS["go"] | SETS["only moves"] and not all(moving):
             raise group.words.refuse(f"{str(group.words)!r} is not understood of this", ["appears"])
         if lemma in ("brake", "overtake") and any(self.resolved(one).element != "vehicle" for one in things):
             raise group.words.refuse(f"{str(group.words)!r} is seen of vehicles only", ["appears"])
-        if lemma == "turn" and not all(moving):
+        if lemma == "pass" and not group.passive and self.over() and things[0].element == "vehicle":
+            raise group.words.refuse("which way it passes is not said", ["overtakes you"])
+        if lemma == "turn" and group.particle != "up" and self.lower() not in ("onto", "into"):
             where = group.words if self.over() else self.rest()
             raise where.refuse("into what it turns is not understood", ["turns red"])
         if lemma == "cover" and group.passive:
             self._covered(things, group)
             return
-        if lemma in lexicon.PRESENCE_VERBS | lexicon.ADD_VERBS or (
-            lemma in lexicon.SEE_VERBS and group.passive
-        ):
+        if lemma in SETS["presence"] | SETS["add"] or (lemma in SETS["see"] and group.passive):
             self._check_there(group)
             gone = group.negated or group.no_longer
-            while (self.lower() in _THERE and (gone or self.lower() != "longer")) or (
+            if lemma in ("stay", "remain") and not (gone or all(moving)):
+                raise group.words.refuse("what stays as it is changes nothing", UNDERSTOOD)
+            while (self.lower() in SETS["there"] and (gone or self.lower() != "longer")) or (
                 self.lower() == "any" and self.lower(1) in ("more", "longer")
             ):
-                if self.lower() in _HALTED:
+                if self.lower() in SETS["halted"]:
                     self.affirmed(group)
                     self.some(first)
                 gone = gone or self.lower() in ("any", "anymore", "longer")
                 self.result.bind(self.step(2 if self.lower() == "any" else 1), "remove" if gone else "add")
-            if group.negated and not (lemma in _IS_THERE or lemma in lexicon.SEE_VERBS):
+            if group.negated and not (lemma in SETS["is there"] or lemma in SETS["see"]):
                 self.affirmed(group)
-            tail = self._where(group)
-            self._check_agent(group, tail)
+            tail = self._where(things, group)
+            for thing in things:
+                if lemma in SETS["add"]:
+                    self.some(thing)
+                if not gone and thing.determiner in ("all", "every", "each"):
+                    raise thing.words.refuse("what comes is not all that is there", ["a", "several"])
             if lemma == "be" and not self.over() and self.lower() not in (*AND, "or", "either"):
                 raise self.rest().refuse("these words are not understood here", UNDERSTOOD)
             for thing in things:
@@ -269,18 +294,17 @@ class EventReader(ExchangeReader):
     def _check_there(self, group: VerbGroup) -> None:
         """Refuse a verb that does not say that a thing is there: "is run over", "drives off"."""
         onto = group.particle in ("off", "past") and not self.over()  # "steps off the kerb"
-        done = group.passive and group.lemma not in lexicon.ADD_VERBS | lexicon.SEE_VERBS | _PUT
-        over = group.words[-1].lower == "crossed" and any(one.lemma == "have" for one in group.words)
-        if done or over or (group.particle in _LEAVING and not onto):
+        done = group.passive and group.lemma not in SETS["add"] | SETS["see"] | SETS["put"]
+        over = group.words[-1].lower == "crossed"
+        # "The vehicle is | expected to slow down" divides before its verb.
+        bare = group.lemma == "be" and re.match(r" \w+ed to\b", self.words.text[group.words[-1].stop :])
+        if done or over or bare or (group.particle in SETS["leaving"] and not onto):
             raise group.words.refuse(f"{str(group.words)!r} does not say that it is there", UNDERSTOOD)
 
     def check_particle(self, things: Sequence[NounReading], group: VerbGroup) -> None:
         """Refuse what means something else where it is done to people: "is taken down", "is set up"."""
-        if (
-            group.particle in ("up", "out", "down")
-            and group.lemma != "queue"
-            and any(map(self.moves, things))
-        ):
+        another = group.particle in ("up", "out", "down") and group.lemma != "queue"
+        if another and any(map(self.moves, things)):
             reason = f"{str(group.words)!r} is not understood of this"
             raise group.words.refuse(reason, ["is removed", "appears"])
 
@@ -290,16 +314,28 @@ class EventReader(ExchangeReader):
             if not group.passive or one.preposition != "by" or one.thing is None:
                 continue
             who = one.thing
-            seen = group.lemma in lexicon.SEE_VERBS - _MEETS and (self.is_ego(who) or who.element == SCENE)
-            done = group.lemma not in lexicon.ADD_VERBS | {"park", "locate"} or who.element in _PEOPLE
+            seen = group.lemma in SETS["see"] - SETS["meets"] and (self.is_ego(who) or who.element == SCENE)
+            done = group.lemma not in SETS["add"] | {"park", "locate"} or who.element in SETS["people"]
             if done and not seen:
                 raise one.words.refuse("by whom it is done cannot be shown: say where it is", ["beside"])
+
+    def _check_manner(self, things: Sequence[NounReading], group: VerbGroup, tail: Tail) -> None:
+        """Refuse what nobody is seen doing: "a child cycles", "a car drives on the left side"."""
+        elements = {self.resolved(one).element for one in things}
+        if (group.lemma in SETS["rides"] and elements & {"pedestrian", "dog"}) or (
+            group.lemma in SETS["walks"] and elements & {"bicyclist", "vehicle"}
+        ):
+            raise group.words.refuse(f"{str(group.words)!r} is not seen of this", ["appears", "a cyclist is"])
+        for one in tail.phrases if "vehicle" in elements and group.lemma in SETS["goes on"] else ():
+            if one.thing and one.thing.properties and one.thing.words[-1].lower in ("side", "road", "street"):
+                raise one.words.refuse("is this the lane, or the side of the road?", ["in the oncoming lane"])
 
     def _covered(self, things: list[NounReading], group: VerbGroup) -> None:
         """Read "the road is covered with snow": snow lies where it has snowed."""
         self.affirmed(group)
         for thing in things:
             if thing.element in ("road", "sidewalk", "lane", "terrain") and not thing.properties:
+                self.check_alone(dataclasses.replace(thing, part=thing.part.replace("some", "half")))
                 self.result.bind(thing.words, "everywhere")
         for phrase in self.tail().phrases:
             if phrase.thing is None or not is_environment(phrase.thing.element):
@@ -325,9 +361,8 @@ class EventReader(ExchangeReader):
             op = self.presence(gone, thing)
             here = op == "add" and subject.element != SCENE and not tail.phrases
             if here:
-                self.result.bind(
-                    subject.words, f"on the {thing_in_words(subject.element, subject.properties)}"
-                )
+                where = thing_in_words(subject.element, subject.properties)
+                self.result.bind(subject.words, f"on the {where}")
             position: Position = "in" if subject.element == "lane" else "on"
             place = PlacePhrase(position, subject.element, subject.properties) if here else None
             self.put(op, thing, tail, group.words, place)
@@ -336,37 +371,48 @@ class EventReader(ExchangeReader):
         """Return whether a thing is there and only hidden: "is hidden behind a car"."""
         return lemma in ("hide", "mask") and prepositional(self.words, self.at) is not None
 
-    def _where(self, group: VerbGroup) -> Tail:
+    def _where(self, things: Sequence[NounReading], group: VerbGroup) -> Tail:
         """Read the end of a clause of presence; who waits to cross is not on the road yet."""
         if group.lemma in ("wait", "stand", "stop") and self.lower() == "to" and self.lower(1) == "cross":
             self.result.bind(self.step(2), "waiting")
             group = dataclasses.replace(group, lemma="cross", about=True)
+            if any(self.resolved(one).element == "vehicle" for one in things):
+                raise group.words.refuse("who waits to cross is on foot", ["a pedestrian is waiting"])
         tail = self._crossed(group) or self.tail()
+        if group.about and not any(
+            one.position and one.thing and not self.is_ego(one.thing) for one in tail.phrases
+        ):
+            kerb = NounReading("sidewalk", group.words, {}, "the")
+            tail.phrases.append(Phrase("on", "on", group.words, kerb))
         waits = group.lemma in ("wait", "stand", "stop")
-        goes = group.lemma in _GO | lexicon.MOTION_VERBS - {"be"}
+        if waits and tail.phrases and (cross := _TO_CROSS.match(str(self.words[self.at :]).lower())):
+            self.result.bind(self.step(cross[0].count(" ") + 1), "waiting")
+        goes = group.lemma in SETS["go"] | SETS["only moves"] | {"come", "cut"}
         for number, phrase in enumerate(tail.phrases):
             element = None if phrase.thing is None else phrase.thing.element
             if group.about and element in ("road", "lane"):
                 kerb = NounReading("sidewalk", phrase.words, {}, "the")
                 tail.phrases[number] = dataclasses.replace(phrase, position="on", thing=kerb)
-            elif phrase.preposition == "across" and group.lemma in _STAYS:
+            elif phrase.preposition == "across" and group.lemma in SETS["stays"]:
                 raise phrase.words.refuse("on the road, or on its other side?", ["on the road"])
             elif goes and phrase.preposition == "to" and element == "sidewalk":
                 raise phrase.words.refuse("where it goes is not shown: say where it is", ["on the left"])
             elif element == "crosswalk" and (group.about or (waits and phrase.preposition == "at")):
                 tail.phrases[number] = dataclasses.replace(phrase, position="beside")
+        self._check_agent(group, tail)
+        self._check_manner(things, group, tail)
         return tail
 
     def _crossed(self, group: VerbGroup) -> Tail | None:
         """Read the object of verbs that say where: "crosses the road", "enters the lane"."""
-        if (
-            group.lemma not in ("cross", "enter", "cover", "pass", "follow", "use", "overtake")
-            and group.particle != "off"
-        ):
+        takes_object = ("cross", "enter", "cover", "pass", "follow", "use", "overtake")
+        if group.lemma not in takes_object and group.particle != "off":
             return None
         if prepositional(self.words, self.at) is not None or self.over():
             if group.lemma == "overtake":
                 raise group.words.refuse("whom it overtakes must be us", ["overtakes you"])
+            if group.lemma == "follow" and self.lower() not in ("behind", "by"):
+                raise group.words.refuse("whom it follows is not said", ["follows you"])
             return None
         begin = self.at
         us = group.lemma in ("follow", "overtake") and self.lower() in ("us", "you")
@@ -419,10 +465,8 @@ class EventReader(ExchangeReader):
                 raise self.rest().refuse("where it is then is not said", ["leaves the road"])
             self.result.bind(left.words, "everywhere")
         tail = self.without_origin(self.tail())
-        if group.lemma == "fade" and any(one.element == "traffic light" for one in things):
-            raise group.words.refuse("is this a traffic light, or the day?", ["disappears", "it gets dark"])
         hidden = [one for one in tail.phrases if one.position == "behind"]
-        if hidden and group.lemma in lexicon.VANISH_VERBS:
+        if hidden and group.lemma in SETS["vanish"]:
             raise hidden[0].words.refuse("what is hidden is there, and is not seen", UNDERSTOOD)
         for thing in things:
             self.some(thing)
@@ -433,7 +477,7 @@ class EventReader(ExchangeReader):
         begin = self.at
         self.skip()
         word = self.lower()
-        away = group.lemma in _MOVES and (group.particle == "away" or word == "away")
+        away = group.lemma in SETS["moves"] and (group.particle == "away" or word == "away")
         kind = lexicon.COMPARATIVES.get(word)
         if kind is None and word in ("more", "even", "much", "far") and self.lower(1) in lexicon.COMPARATIVES:
             self.result.bind(self.step(), "more")
@@ -449,7 +493,7 @@ class EventReader(ExchangeReader):
             self.at = begin
             return False
         after = self.lower() if group.particle == "away" else self.lower(1)
-        leaves = group.lemma == "go" or (group.lemma in _LEAVES and not any(map(self.refers, things)))
+        leaves = group.lemma == "go" or (group.lemma in SETS["leaves"] and not any(map(self.refers, things)))
         if away and kind is None and leaves and after != "from":
             self.at = begin
             return False

@@ -44,24 +44,24 @@ def filled(pattern: str, parts: Mapping[str, str]) -> str:
     return re.sub(r"\{([A-Z_]+)\}", lambda name: filled(parts[name[1]], parts), pattern)
 
 
-_FILE = read_yaml(Path(__file__).with_suffix(".yaml"), "file of words", "'nouns:'").data
-_SETS = {name: words_of(text) for name, text in _FILE["sets"].items()}
+FILE = read_yaml(Path(__file__).with_suffix(".yaml"), "file of words", "'nouns:'").data
+SETS = {name: words_of(text) for name, text in FILE["sets"].items()}
 
 
 def _meanings(key: str) -> dict[str, tuple[str, Mapping[str, str]]]:
     """Return what phrases mean: an element and its properties."""
     found: dict[str, tuple[str, Mapping[str, str]]] = {}
-    for one in _FILE[key]:
+    for one in FILE[key]:
         properties = {name: value for name, value in one.items() if name not in ("means", "phrases")}
         found |= {" ".join(phrase): (one["means"], properties) for phrase in phrases_of(one["phrases"])}
     return found
 
 
 def _by_word(key: str) -> dict[str, Any]:
-    return {word: meaning for meaning, words in _FILE[key].items() for word in words.split()}
+    return {word: meaning for meaning, words in FILE[key].items() for word in words.split()}
 
 
-MARKERS = phrases_of(_FILE["markers"])
+MARKERS = phrases_of(FILE["markers"])
 """What opens a condition, longest first. "Should" does at the start of a sentence: "should a car appear"."""
 
 NOUNS = _meanings("nouns")
@@ -70,27 +70,22 @@ NOUNS = _meanings("nouns")
 LINES = {"edge": "edge", "middle": "centre", "centre": "centre", "center": "centre"}
 """Which lines are meant, by where on the road they are."""
 
-SCENE_NOUNS = _SETS["scene nouns"]
-"""Where everything is: a place that says nothing."""
 
-DETERMINERS = _SETS["determiners"]
 AMOUNTS: Mapping[tuple[str, ...], tuple[int, str]] = {
     phrase: (one.get("count", 0), one.get("which", ""))
-    for one in _FILE["amounts"]
+    for one in FILE["amounts"]
     for phrase in phrases_of(one["phrases"])
 }
 """How many things come, at least, and which of those that are there are meant."""
 POSES = {
-    element: {pose: re.compile(verb, re.IGNORECASE) for pose, verb in _FILE[key].items()}
+    element: {pose: re.compile(verb, re.IGNORECASE) for pose, verb in FILE[key].items()}
     for element, key in (("pedestrian", "poses"), ("vehicle", "poses of vehicles"))
 }
 """What people and vehicles do, by the words from the noun on that say so."""
-PLAIN_ADJECTIVES = _SETS["plain adjectives"]
-"""Adjectives that ask for nothing that a picture could show."""
 
 VALUES: Mapping[str, tuple[str, str]] = {
     word: (key, value or word)
-    for key, entries in _FILE["values"].items()
+    for key, entries in FILE["values"].items()
     for word, _, value in (entry.partition("=") for entry in entries.split())
 }
 """Adjectives that are values of properties."""
@@ -99,20 +94,9 @@ LEVELS: Mapping[str, str] = _by_word("levels")
 NOMINALS: Mapping[str, str] = _by_word("nominals")
 """Nouns that stand for a change: "the removal of the lane lines"."""
 
-ADD_VERBS = _SETS["add"]
-SEE_VERBS = _SETS["see"]
-PRESENCE_VERBS = _SETS["presence"]
-VANISH_VERBS = words_of("disappear vanish leave depart fade evaporate")
-REMOVE_VERBS = _SETS["remove"]
-PHRASAL = frozenset((verb, one) for verb, text in _FILE["phrasal verbs"].items() for one in text.split())
+PHRASAL = frozenset((verb, one) for verb, text in FILE["phrasal verbs"].items() for one in text.split())
 """Verbs with the particles they may have; with any other they mean something else: "breaks down"."""
-REPLACE_VERBS = words_of("replace substitute swap exchange")
-CHANGE_VERBS = _SETS["change"]
-MOTION_VERBS = words_of("drive travel go be move ride proceed cruise head continue operate run")
 WEATHER_VERBS = _meanings("weather verbs")
-HEAVIER_VERBS = words_of("intensify strengthen worsen thicken increase")
-LIGHTER_VERBS = words_of("ease weaken lessen thin subside decrease")
-ABSENT = words_of("gone missing absent invisible")
 
 COMPARATIVES: Mapping[str, Comparative] = _by_word("comparatives")
 AMOUNTS_OF_WEATHER: Mapping[str, Comparative] = _by_word("amounts of weather")
@@ -122,7 +106,7 @@ def _places(key: str) -> tuple[tuple[tuple[str, ...], Position | None], ...]:
     """Return phrases with the position they stand for, longest first."""
     found = [
         (phrase, None if place == "nowhere" else place)
-        for place, text in _FILE[key].items()
+        for place, text in FILE[key].items()
         for phrase in phrases_of(text)
     ]
     return tuple(sorted(found, key=lambda one: -len(one[0])))
@@ -131,20 +115,14 @@ def _places(key: str) -> tuple[tuple[tuple[str, ...], Position | None], ...]:
 ADVERB_PLACES, PREPOSITIONS = _places("adverbs of place"), _places("positions")
 """Prepositions with the position they stand for, longest first."""
 
-SUCH_AS = {kind: tuple(one["such as"]) for kind, one in _FILE["conditions"].items()}
+SUCH_AS = {kind: tuple(one["such as"]) for kind, one in FILE["conditions"].items()}
 """What is suggested where it is not said what a condition becomes."""
-ENDINGS = {kind: tuple(one["ends"]) for kind, one in _FILE["conditions"].items()}
+ENDINGS = {kind: tuple(one["ends"]) for kind, one in FILE["conditions"].items()}
 """What cannot be changed into its absence, and what to write instead."""
-ONES = words_of("one ones")
 """What stands for a noun that was named before: "a red one"."""
-ACTORS = words_of("you we i one tester engineer driver user")
-ANIMATE_PRONOUNS = words_of("he she him her")
-PRONOUNS = ANIMATE_PRONOUNS | words_of("it they them this that these those")
-FILLERS = _SETS["fillers"]
-"""Adverbs that change nothing about what is seen."""
 WEIGHTLESS = (
-    FILLERS
-    | PLAIN_ADJECTIVES
+    SETS["fillers"]
+    | SETS["plain adjectives"]
     | words_of("a an the this that these those any such its his her their my your our hand")
 )
 """What may stand in a condition and gives nothing to its reading."""

@@ -12,6 +12,7 @@ from typing import cast
 from roadworthy.errors import InputError, RuleError
 from roadworthy.ontology import CONDITIONS, Ontology, ontology
 from roadworthy.rules.language import lexicon
+from roadworthy.rules.language.lexicon import SETS
 from roadworthy.rules.language.words import Word, Words
 from roadworthy.rules.reading import Comparative, Part
 
@@ -19,20 +20,13 @@ SCENE = "scene"
 """The element of phrases such as "in the picture", which say nothing about where."""
 
 _BEFORE = ("weather", "season")  # what stands before other conditions: "a rainy winter night"
-_DAYS = frozenset({"day", "morning", "afternoon", "daytime", "evening"})
 _LONGEST = 5
 _MOST = max(many for many, _ in lexicon.AMOUNTS.values())  # things of a kind that are added
-_DEFINITE = lexicon.words_of("the this that these those its his her their your our my")
 _ALIKE = 0.7  # what is less like a word is no hint
 _USUAL = ("pedestrian", "bicyclist", "vehicle", "traffic sign", "traffic light", "tree")
-ASPECTS = frozenset({"colour", "color", "type", "shape", "state", "kind", "look"})
 """What a thing has a value of: "the colour of the light"."""
-_OURS = frozenset({"this", "that", "same", "our", "your", "my"})
-_SOMEONE = frozenset({"someone", "somebody", "anyone", "anybody"})
-_CROSSED = lexicon.words_of("road street lane crosswalk zebra crossing carriageway highway motorway way path")
-_NOUN_TAGS = frozenset({"NN", "NNS", "NNP", "NNPS"})
-_FINITE = frozenset({"VBZ", "VBP", "VBD", "MD"})
-_MODIFIER_TAGS = _NOUN_TAGS | {"JJ", "JJR", "JJS", "VBG", "VBN", "RB", "FW", "CD"}
+_SIDED = re.compile(r"(?:left|right)\b.* lane|lane (?:on|to) (?:the|your|our) (?:left|right)$")
+_MODIFIER_TAGS = SETS["nouns"] | {"JJ", "JJR", "JJS", "VBG", "VBN", "RB", "FW", "CD"}
 
 
 @dataclass(frozen=True)
@@ -80,7 +74,7 @@ class NounReading:
     @property
     def definite(self) -> bool:
         """Whether it is spoken of as known: "the car"."""
-        return self.determiner in _DEFINITE
+        return self.determiner in SETS["definite"]
 
     @property
     def negated(self) -> bool:
@@ -95,7 +89,7 @@ def is_weightless(word: Word) -> bool:
 
 def is_pronoun(word: Word) -> bool:
     """Return whether a word stands for a thing that was spoken of before."""
-    return word.lower in lexicon.PRONOUNS
+    return word.lower in SETS["pronouns"]
 
 
 def is_environment(element: str) -> bool:
@@ -118,12 +112,14 @@ def noun_phrase(words: Words, at: int) -> tuple[NounReading, int] | None:
         RuleError: A noun phrase begins there, and what it speaks of is not known.
     """
     begin, determiner = at, ""
-    if at < len(words) and words[at].lower in _SOMEONE:
+    if at < len(words) and words[at].lower in SETS["someone"]:
         return NounReading("pedestrian", words[at : at + 1], {}, "a"), at + 1
     amount: Words | None = None
     count, part = 1, ""
     while at < len(words) and (said := _amount(words, at)) is not None:
         # "All the", "some of the", "several", "the nearest"
+        if words[at].lower == "no" and determiner:
+            raise words[at : at + 2].refuse(f"{str(words[at : at + 2])!r} is not known here", ["no"])
         determiner, length, many, which = said
         if many or which:
             if amount is not None:
@@ -137,10 +133,8 @@ def noun_phrase(words: Words, at: int) -> tuple[NounReading, int] | None:
             raise words[at : at + 1].refuse(reason, ["two", "several"])
         properties, stop = sign
         whole = words[begin:stop]
-        return NounReading(
-            "traffic sign", whole, properties, determiner, amount=amount, count=count, part=part
-        ), stop
-    if at + 1 < len(words) and words[at].lower in ASPECTS and words[at + 1].lower == "of":
+        return NounReading("traffic sign", whole, properties, determiner, (), None, amount, count, part), stop
+    if at + 1 < len(words) and words[at].lower in SETS["aspects"] and words[at + 1].lower == "of":
         # "The colour of the light": what is said of it is said of the light.
         owner = noun_phrase(words, at + 2)
         return owner and (replace(owner[0], words=words[begin : owner[1]]), owner[1])
@@ -160,7 +154,7 @@ def noun_phrase(words: Words, at: int) -> tuple[NounReading, int] | None:
     element, properties, also, stop = found
     _check_compound(words, begin, stop)
     turns = stop + 1 < len(words) and lexicon.VALUES.get(words[stop + 1].lower, ("",))[0] == "color"
-    if not determiner and not turns and str(words[begin:stop]).lower() == "light":
+    if determiner in ("", "no") and not turns and str(words[at:stop]).lower() == "light":
         raise words[begin:stop].refuse("is this a traffic light, or the day?", ["a traffic light", "day"])
     part = properties.pop("part", part)
     if properties == {"type": "speed limit"} and stop < len(words):
@@ -172,7 +166,7 @@ def noun_phrase(words: Words, at: int) -> tuple[NounReading, int] | None:
     if element == "sidewalk" and determiner == "other":
         properties["direction"] = "reverse"
     spoken = {word.lower for word in words[begin:stop]}
-    if "side" in spoken and spoken & _OURS and not properties:
+    if "side" in spoken and spoken & SETS["ours"] and not properties:
         raise words[begin:stop].refuse("which side is ours is not said", ["left", "right", "the other side"])
     if element == "sidewalk" and determiner in ("both", "each"):
         properties["position"] = "both"
@@ -184,9 +178,8 @@ def noun_phrase(words: Words, at: int) -> tuple[NounReading, int] | None:
         part = "" if is_environment(element) else "some"
     if determiner in ("a", "an") and stop - at == 1 and ontology().condition_of(element) == "season":
         # A coil on the road is no season.
-        raise words[begin:stop].refuse(
-            f"{str(words[begin:stop])!r} may be a thing: a season has no article", [element]
-        )
+        reason = f"{str(words[begin:stop])!r} may be a thing: a season has no article"
+        raise words[begin:stop].refuse(reason, [element])
     if stop < len(words) and words[stop].lower in ("'s", "’s"):
         # "In the ego-vehicle's lane": that is the lane.
         owned = _described(words, stop + 1) if element == "ego-vehicle" else None
@@ -200,9 +193,14 @@ def noun_phrase(words: Words, at: int) -> tuple[NounReading, int] | None:
 def _check_compound(words: Words, begin: int, stop: int) -> None:
     """Refuse a noun that only describes the next one: "a bus stop is there", "a children crossing sign"."""
     end = stop
-    while end < len(words) and words[end].tag in _NOUN_TAGS:
+    while end < len(words) and words[end].tag in SETS["nouns"]:
         end += 1
-    if end > stop and words[stop - 1].dep == "compound" and end < len(words) and words[end].tag in _FINITE:
+    if (
+        end > stop
+        and words[stop - 1].dep == "compound"
+        and end < len(words)
+        and words[end].tag in SETS["verbal"]
+    ):
         raise words[begin:end].refuse(f"{str(words[begin:end])!r} cannot be changed in a scene", _USUAL)
 
 
@@ -211,10 +209,10 @@ def _amount(words: Words, at: int) -> tuple[str, int, int, str] | None:
     for phrase, (many, which) in lexicon.AMOUNTS.items():
         if tuple(word.lower for word in words[at : at + len(phrase)]) == phrase:
             return phrase[0], len(phrase), many, which
-    if words[at].lower not in lexicon.DETERMINERS:
+    if words[at].lower not in SETS["determiners"]:
         return None
     of = words[at + 1 : at + 3]
-    leads_on = len(of) == 2 and of[0].lower == "of" and of[1].lower in lexicon.DETERMINERS
+    leads_on = len(of) == 2 and of[0].lower == "of" and of[1].lower in SETS["determiners"]
     return words[at].lower, 2 if leads_on else 1, 0, ""
 
 
@@ -273,7 +271,7 @@ def _described(words: Words, at: int) -> _Described | None:
     guess = _guessed(words, at)
     if guess is not None:
         return guess
-    if at < len(words) and words[at].tag in _NOUN_TAGS and words[at].lower not in lexicon.LEVELS:
+    if at < len(words) and words[at].tag in SETS["nouns"] and words[at].lower not in lexicon.LEVELS:
         raise _unknown(words, at)
     return None
 
@@ -283,7 +281,7 @@ def _describes_what_follows(words: Words, head: tuple[str, Mapping[str, str], in
     element, _, stop = head
     if not is_environment(element) or element in CONDITIONS or stop >= len(words):
         return False
-    if words[stop].lower in _DAYS:
+    if words[stop].lower in SETS["days"]:
         return True
     following = _known(words, stop)
     return following is not None and (following[0] == SCENE or is_environment(following[0]))
@@ -293,7 +291,7 @@ def _may_modify(word: Word) -> bool:
     return (
         word.lower in lexicon.VALUES
         or word.lower in lexicon.LEVELS
-        or word.lower in lexicon.PLAIN_ADJECTIVES
+        or word.lower in SETS["plain adjectives"]
         or word.lower.removesuffix("hand") in ("left", "right")
         or word.lower in ("-", "hand")
         or _weather_adjective(word) is not None
@@ -325,17 +323,27 @@ def _with_modifiers(
         sky = "rainy" if word.lower == "wet" else sky
         if word.lower == "dark" and element == "day":
             raise one.refuse("a dark day is no night", ["night", "cloudy"])
-        if word.lower in lexicon.PLAIN_ADJECTIVES or word.lower in ("-", "hand"):
+        sided = number and words[number - 1].lower in ("left", "right", "-")
+        if word.lower == "walking" and element in ("bicyclist", "vehicle"):
+            raise one.refuse("who walks is no cyclist", ["a pedestrian"])
+        if word.lower in SETS["plain adjectives"] or word.lower == "-" or (word.lower == "hand" and sided):
             continue
+        if _named(word, ("weather",)) and element in ("season", "time"):
+            raise one.refuse(f"a {word.text} {element} may be dry: say the weather", ["rain"])
+        if word.lower == "clear" and words[stop - 1].lemma in ("view", "sight", "image", "picture"):
+            raise one.refuse("what is seen clearly is no weather", ["sunny"])
         if sky is not None and (element == SCENE or is_environment(element)):
             # "A rainy day" may be a night; a rainy morning is none.
             named = () if words[stop - 1].lower in ("day", "days") and element == "day" else (element,)
             element, *more = _together(one, sky, (*named, *also))
             also = tuple(more)
-        elif word.lower == "dark" and element == "cloudy":
-            continue
+        elif word.lower in SETS.get(f"{element} adjectives", ()):
+            if element == "lane" and not _SIDED.search(str(words[modifiers[0] : stop + 3]).lower()):
+                raise one.refuse("on which side is not said", ["the left lane"])
         elif word.lower in lexicon.LEVELS and is_environment(element):
-            properties["level"], level = lexicon.LEVELS[word.lower], one
+            level = one
+            if properties.setdefault("level", lexicon.LEVELS[word.lower]) != lexicon.LEVELS[word.lower]:
+                raise one.refuse(f"this is {properties['level']} {element} already", [element])
         elif word.lower in lexicon.VALUES or word.lower in ("lefthand", "righthand"):
             key, value = lexicon.VALUES[word.lower.removesuffix("hand")]
             if element == "sidewalk" and (key, value) == ("direction", "forward"):
@@ -346,8 +354,9 @@ def _with_modifiers(
             if not (word.lower == "oncoming" and ontology().is_a(element, "dynamic object")):
                 _check_value(one, element, key, value)
             properties[key] = value
-        elif word.tag in _NOUN_TAGS and _guessed_element(word) == element:
-            continue
+        elif word.tag in SETS["nouns"] and (known := _known(words[number : number + 1], 0)):
+            if known[0] != element:
+                raise one.refuse(f"{word.text!r} is not known of a {element}", _values_of(element))
         else:
             raise one.refuse(f"{word.text!r} is not known of a {element}", _values_of(element))
     if level is not None and ontology().condition_of(element) != "weather":
@@ -413,21 +422,23 @@ def _known(words: Words, at: int) -> tuple[str, Mapping[str, str], int] | None:
             if phrase in table:
                 element, properties = table[phrase]
                 return SCENE if element == "environment" else element, properties, ends[length - 1]
-    one = at and words[at].lower in lexicon.ONES and _named(words[at - 1], CONDITIONS)  # "a rainy one"
-    if one or (forms and any(form in lexicon.SCENE_NOUNS for form in forms[0])):
+    one = at and words[at].lower in SETS["ones"] and _named(words[at - 1], CONDITIONS)  # "a rainy one"
+    if one or (forms and any(form in SETS["scene nouns"] for form in forms[0])):
         return SCENE, {}, ends[0]
     return None
 
 
 def _crosses(words: Words, at: int) -> bool:
-    """Return whether "crossing" before a place is what someone does: "a pedestrian crossing the road"."""
+    """Return whether "crossing" is what someone does: "a pedestrian crossing the road", "people crossing"."""
+    if words[at - 1].lower == "crossing" and words[at - 2].tag == "NNS":
+        return True
     if (
         words[at - 1].lower != "crossing"
         or at + 1 >= len(words)
-        or words[at].lower not in lexicon.DETERMINERS
+        or words[at].lower not in SETS["determiners"]
     ):
         return False
-    return words[at + 1].lower in _CROSSED
+    return words[at + 1].lower in SETS["crossed"]
 
 
 def _combinations(forms: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
@@ -480,7 +491,7 @@ def _guessed(words: Words, at: int) -> _Described | None:
         stop += 1
     for end in range(stop, at, -1):
         word = words[end - 1]
-        if word.tag not in _NOUN_TAGS:
+        if word.tag not in SETS["nouns"]:
             continue
         element = _guessed_element(word)
         if element == "vehicle":
@@ -500,7 +511,7 @@ def _unknown(words: Words, at: int) -> Exception:
     stop = at
     while stop < len(words) and words[stop].tag in _MODIFIER_TAGS and stop - at < _LONGEST:
         stop += 1
-    nouns = [number for number in range(at, stop) if words[number].tag in _NOUN_TAGS]
+    nouns = [number for number in range(at, stop) if words[number].tag in SETS["nouns"]]
     head = nouns[-1] if nouns else min(at, len(words) - 1)
     phrase = words[at : max(stop, at + 1)]
     known = {name[0]: meaning[0] for name, meaning in _phrases(ontology()).items() if len(name) == 1}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -19,7 +20,7 @@ from roadworthy.rules.language.outcome_words import (
     nearest,
 )
 from roadworthy.rules.language.quantities import QuantityMatch, with_quantities
-from roadworthy.rules.language.sights import SEEN, read_sight
+from roadworthy.rules.language.sights import SEEN, is_person, read_sight
 from roadworthy.rules.language.words import Words
 
 EXAMPLES, SIGHTS = (tuple(FILE["examples"][kind]) for kind in ("of outcomes", "of sights"))
@@ -29,6 +30,7 @@ NEVER_A_CAUSE, DETERMINERS, PRONOUNS, PURPOSES, HEADS, HARMLESS = (
     frozenset(FILE["sets"][name].split())
     for name in ("never a cause", "determiners", "pronouns", "purposes", "heads", "harmless")
 )
+_OWNERS = re.compile(r"driver|motorist|person|^every|^one$|vehicles|cars|^any|every")
 # What words of a kind give to a reading, where neither their value nor they themselves tell.
 _GIVES: dict[str, str] = FILE["gives"]
 
@@ -102,7 +104,7 @@ def read_items(
         RuleError: A word is not known, or speaks of what no model predicts.
     """
     items = _Scanner(words, mentioned, added).items()
-    whole, whose = OutcomePart(words, tuple(items)), False
+    whole, whose, owner = OutcomePart(words, tuple(items)), False, False
     for item in items:
         if item.kind in REASONS and item.kind != "may":
             amounts = ("by at least 10%", "by at most 30%")
@@ -111,10 +113,12 @@ def read_items(
         called = {one.removesuffix("s") for one in item.text.split()} & set(others)
         pronoun = item.text == "it" or (item.kind == "output" and item.text.startswith("its ") and not whose)
         whose = whose or item.kind == "ego"
+        owner = owner or (item.kind == "ego" and bool(_OWNERS.search(item.text)))
+        if not owner and item.kind in ("ego", "output") and {"his", "her", "their"} & set(item.text.split()):
+            raise whole.refuse([item], "whose this is, is not said", "your speed", "the speed")
         if (item.value in ("the car", "a vehicle") and called) or (pronoun and "it" in others):
-            raise whole.refuse(
-                [item], "this may be the other vehicle: say the ego-vehicle", "the ego-vehicle", "you"
-            )
+            reason = "this may be the other vehicle: say the ego-vehicle"
+            raise whole.refuse([item], reason, "the ego-vehicle", "you")
     return items
 
 
@@ -211,9 +215,7 @@ class _Scanner:
         self.mentioned = mentioned
         self.added = added
         self.pieces = with_quantities(words)
-        self.bases = [
-            QUANTITY if isinstance(one, QuantityMatch) else base_form(one.text) for one in self.pieces
-        ]
+        self.bases = [QUANTITY if isinstance(p, QuantityMatch) else base_form(p.text) for p in self.pieces]
         self.text = " ".join(self.bases)
         self.starts = [sum(len(base) + 1 for base in self.bases[:place]) for place in range(len(self.bases))]
 
@@ -276,13 +278,34 @@ class _Scanner:
 
     def cause(self, place: int) -> int:
         """Return the end of "for the pedestrian" and the like, or 0."""
+        stopping = place and self.bases[place - 1] in ("stop", "halt", "standstill")
         for phrase in CAUSES:
+            if stopping and phrase[0] in ("behind", "beside", "past", "around"):
+                continue  # where it stops is no cause
             stop = place + len(phrase)
             if self.bases[place:stop] == phrase and stop < len(self.bases):
                 if self.bases[stop] in PRONOUNS:  # but not "before it was", nor "at this speed"
-                    return stop + 1 if phrase[0] in ("for", "because", "due", "near", "behind") else 0
+                    if phrase[0] not in ("for", "because", "due", "near"):
+                        return 0
+                    run = self.words[self.pieces[stop].first : self.pieces[stop].last + 1]
+                    return self.agreeing(self.bases[stop], phrase[0], run) and stop + 1
                 return self.thing(stop)
         return 0
+
+    def agreeing(self, pronoun: str, led_by: str, words: Words) -> bool:
+        """Return that a pronoun may stand for what is added; it may also be all that happens.
+
+        Raises:
+            RuleError: Too many things, or too few, or no people are added.
+        """
+        several = len(self.added) > 1
+        people = any(is_person(name) for name in self.added)
+        wrong = (pronoun in ("him", "her") and bool(self.added) and not people) or (
+            pronoun == "it" and several and led_by in ("for", "near")
+        )
+        if wrong or (pronoun == "them" and len(self.added) == 1 and not people):
+            raise words.refuse(f"what '{pronoun}' stands for is not said", ["slow down"])
+        return True
 
     def thing(self, place: int) -> int:
         """Return the end of "the pedestrian" and the like, or 0."""
@@ -330,7 +353,9 @@ class _Scanner:
 
 
 LOWER, UPPER = ("at least", "more than"), ("at most", "less than")
-BEFORE_A_QUANTITY = frozenset({"by", "to", "within", "modifier", "over", "beyond", "exceed", "degree", "at"})
+BEFORE_A_QUANTITY = frozenset(
+    {"by", "to", "within", "modifier", "over", "beyond", "exceed", "degree", "at", "value"}
+)
 BOUNDS = frozenset({"modifier", "over", "beyond", "suffix", "exceed"})
 NEEDS_A_QUANTITY = ("by", "to", "at", "within", "modifier", "over", "beyond", "suffix", "exceed", "limit")
 RANGE = ("between 10% and 40%",)
@@ -443,7 +468,8 @@ def _range(part: OutcomePart, first: ExpectedAmount, second: ExpectedAmount) -> 
         "low" if amount.modifier in LOWER else "high" if amount.modifier in UPPER else "": amount
         for amount in (first, second)
     }
-    if set(ends) != {"low", "high"}:
+    apart = second.led_by("to") and not first.led_by("to")  # "by at least 10% to at most 20 km/h"
+    if set(ends) != {"low", "high"} or (apart and first.quantity.relative != second.quantity.relative):
         raise part.refuse(second.items, "two quantities that make no range", *RANGE)
     low, high = ends["low"].quantity, ends["high"].quantity
     if low.relative == high.relative and low.value > high.value:
@@ -455,10 +481,7 @@ FLIPPED: dict[str | None, ExpectedChange] = {"increase": "decrease", "decrease":
 SIDES: dict[str, ExpectedChange] = {"left": "decrease", "right": "increase"}
 TURNS = ("turn left", "turn right")
 VERBS = ("keep", "turn", "be", "move", "exceed", "limit")
-ADJECTIVES = frozenset(
-    {"slower", "slowly", "more slowly", "faster", "quicker", "more quickly", "higher", "same", "the same"}
-    | {"unchanged", "constant", "steady", "straight", "different"}
-)
+ADJECTIVES = frozenset(FILE["adjectives"].split(", "))
 """Without a verb these are no expectation."""
 
 
@@ -558,7 +581,8 @@ def _check_sides(part: OutcomePart, heads: tuple[OutcomeItem, ...], turning: boo
 def _check_words(part: OutcomePart, heads: tuple[OutcomeItem, ...]) -> None:
     """Refuse words that compare a state with nothing, and "stop braking", which is no stop."""
     for item in heads:
-        if item.text in ADJECTIVES and not part.of(*VERBS, "expect", "must"):
+        itself = item.text in ("same", "the same") and item is part.items[0]  # "the same holds at night"
+        if itself or (item.text in ADJECTIVES and not part.of(*VERBS, "expect", "must")):
             raise part.refuse([item], "this does not say what should be so")
         if item.text == "down" and len(heads) == 1 and not part.of("keep", "be"):
             raise part.refuse([item], "this does not say what should go down")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from roadworthy.errors import InputError
 from roadworthy.rules.expectation import Expectation, ExpectedChange, Measure, Modifier, Output, Quantity
@@ -24,12 +25,17 @@ from roadworthy.rules.language.outcome_phrases import (
     read_direction,
     read_items,
 )
-from roadworthy.rules.language.outcome_words import REASONS
+from roadworthy.rules.language.outcome_words import FILE, REASONS
 from roadworthy.rules.language.sights import LEAST
 from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import Proposition
 
+FOLLOWS = {kind: frozenset(kinds.split()) for kind, kinds in FILE["follows"].items()}
+"""What may follow words of a kind."""
 EFFECTS = frozenset({"affect", "influence", "impact", "effect", "cause", "lead to", "result in"})
+ACTORS = {who: outputs.split() for who, outputs in FILE["actors"].items()}
+"""Of which outputs who can be asked, where not of all."""
+OPEN = re.compile(r"might|can|could|(?:be )?(?:able|free)")
 MULTIPLES = ("times", "twice", "thrice")
 
 
@@ -76,6 +82,8 @@ class _OutcomeClause:
         negated, negation = self._negation()
         amount = read_amount(self.part, self.output)
         self._check_permission(amount, negated)
+        if negated and self.change == "same" and self.heads[0].text.startswith("as "):
+            raise self.refuse(self.heads, "slower, or only different?", "drive more slowly")
         expectation = self._expectation(amount, negated)
         found = amount.found.number if amount and amount.found else None
         return OutcomeReading(expectation, negation, found, self.degree, bool(self.part.of("turn", "side")))
@@ -127,6 +135,11 @@ class _OutcomeClause:
         permitted = self.part.of("may")
         limits = ("at most",) if self.change in FLIPPED else UPPER
         limited = amount is not None and (amount.modifier in limits or amount.led_by("within"))
+        # "The speed may drop by at most 20%" is a tolerance; what somebody may do, or can, is no duty.
+        for place, item in enumerate(self.part.items):
+            if item.kind == "may":
+                named = place and self.part.items[place - 1].kind not in ("ego", "thing")
+                limited &= bool(named) and not OPEN.match(item.text) and not self.part.of("keep")
         if permitted and (negated or not limited):
             raise self.refuse(permitted, f"'{permitted[0].text}': {REASONS['may']}")
 
@@ -137,11 +150,8 @@ class _OutcomeClause:
         named = [item for item in part.items if item.output is not None]
         for item in named:
             if item.output != named[0].output:
-                raise self.refuse(
-                    [item],
-                    f"one expectation is about one output, here the {named[0].output}",
-                    "a rule for each",
-                )
+                reason = f"one expectation is about one output, here the {named[0].output}"
+                raise self.refuse([item], reason, "a rule for each")
         if named:
             output = named[0].output
         elif units := [item.found.kind for item in part.of("quantity") if item.found]:
@@ -152,16 +162,17 @@ class _OutcomeClause:
             output = self.previous.expectation.output
         output = output or self.default_output
         if output is None:
-            raise self.refuse(
-                part.of("output") or self.heads,
-                "of what, the speed or the steering?",
-                "the speed should decrease",
-                "the steering should not change",
-            )
+            about = part.of("output") or self.heads
+            such_as = ("the speed should decrease", "the steering should not change")
+            raise self.refuse(about, "of what, the speed or the steering?", *such_as)
         if output == "steering" and part.of("size"):
             raise self.refuse(
                 part.of("size"), "a steering angle has a side: say left or right", "turn left", "turn right"
             )
+        for item in part.of("ego"):
+            as_output = item.value == "network" and bool(part.of("output"))
+            if gauge_of(output).kind not in ACTORS.get(item.value, gauge_of(output).kind) and not as_output:
+                raise self.refuse([item], f"'{item.text}' does not decide on the {output}")
         return output
 
     # Negation
@@ -272,7 +283,8 @@ class _OutcomeClause:
         items = self.part.items
         ahead = [head for head in self.heads if items.index(head) < items.index(amount.items[0])]
         in_half = amount.items[0].text == "in" and amount.found and amount.found.number == "half"
-        at_a_value = amount.led_by("at") and ahead and not in_half  # not "at a 10% lower speed"
+        # Not "at a 10% lower speed", but "the speed of 20 km/h should drop".
+        at_a_value = amount.led_by("value") or (amount.led_by("at") and ahead and not in_half)
         up_to = self.change == "increase" and any(item.text == "up to" for item in amount.items)
         if at_a_value or (up_to and self.output == "speed" and not amount.quantity.relative):
             raise self.refuse(amount.items, "by how much, or to which value?", "by 3 m/s", "to 3 m/s")
@@ -313,18 +325,17 @@ class _OutcomeClause:
             elif self.output == "speed" and not quantity.value:
                 modifier = "at most"
             else:
-                raise self.refuse(
-                    amount.items,
-                    f"no model predicts exactly this: say at most or at least {amount.text}",
-                    f"at most {amount.text}",
-                    f"at least {amount.text}",
-                )
+                bounds = (f"at most {amount.text}", f"at least {amount.text}")
+                reason = f"no model predicts exactly this: say at most or at least {amount.text}"
+                raise self.refuse(amount.items, reason, *bounds)
         return change, modifier
 
     def _check_possible(
         self, amount: ExpectedAmount, change: ExpectedChange | None, measure: Measure
     ) -> None:
         ends = [end for end in (amount.quantity, amount.upper) if end is not None and end.relative]
+        if amount.modifier in ("more than", "less than") and not amount.quantity.value:
+            raise self.refuse(amount.items, "a border of zero is none", "at least 1 km/h")
         multiple = amount.text.lower().endswith(MULTIPLES)
         if multiple and measure == "change":
             raise self.refuse(amount.items, "how often, or how much?", "by 100%", "to at least twice")
@@ -335,12 +346,8 @@ class _OutcomeClause:
         if measure == "value" and change in FLIPPED:
             wrong = [end for end in ends if (end.value >= 1) == (change == "decrease")]
             if wrong:
-                raise self.refuse(
-                    amount.items,
-                    f"{amount.text} of the speed before is no {change}",
-                    f"by {amount.text}",
-                    "to at most half",
-                )
+                reason = f"{amount.text} of the speed before is no {change}"
+                raise self.refuse(amount.items, reason, f"by {amount.text}", "to at most half")
 
 
 def _plain(expectation: Expectation) -> Expectation:
@@ -428,12 +435,8 @@ def read_outcome(
         raise words.refuse("nothing is expected here", EXAMPLES)
     said = [part for part in found if not part.of("companion") or part.of("change")]
     if not said:
-        raise found[0].refuse(
-            found[0].of("companion"),
-            "no model predicts this: say what the speed should do",
-            "slow down",
-            "stop",
-        )
+        reason = "no model predicts this: say what the speed should do"
+        raise found[0].refuse(found[0].of("companion"), reason, "slow down", "stop")
     reading: OutcomeReading | None = None
     for part in said:
         after = _OutcomeClause(part, reading, default_output).read()
@@ -442,8 +445,21 @@ def read_outcome(
     for part in found:
         if part not in said and reading.expectation.change != "decrease":
             raise part.refuse((), "this goes only with slowing down", "slow down")
+    _check_neighbours(words, items)
     notes = (*_notes(found, reading.expectation), *_asides(words, found, items))
     return replace(_outcome(reading), notes=notes, bound=bound_words(words, items))
+
+
+def _check_neighbours(words: Words, items: Sequence[OutcomeItem]) -> None:
+    """Refuse words side by side that no sentence has so, and "not immediately", which is later."""
+    whole, denied = OutcomePart(words, tuple(items)), any(one.kind in ("not", "no") for one in items)
+    if late := [one for one in items if denied and one.value == "at once"]:
+        raise whole.refuse(late[:1], f"is '{late[0].text}' what should not be so?")
+    linked = [one for one in items if one.kind != "filler" or one.value not in ("", "at once")]
+    kinds = ["^", *(one.value if one.kind == "filler" else one.kind for one in linked), "$"]
+    for place, (before, after) in enumerate(pairwise(kinds)):
+        if after not in FOLLOWS[before]:
+            raise whole.refuse(linked[max(place - 1, 0) : place + 1], "these words do not go together here")
 
 
 def _asides(words: Words, found: Sequence[OutcomePart], items: Sequence[OutcomeItem]) -> Iterator[str]:
@@ -458,27 +474,15 @@ def _notes(found: Sequence[OutcomePart], expectation: Expectation) -> Iterator[s
     stops = [item for part in found for item in part.of("change") if STANDSTILL.search(item.text)]
     if not stops or expectation.quantity is not None:
         return
-    if expectation.negated:
-        yield (
-            f"'{stops[0].text}' is tested as slowing down: a car that slows down and does not stop violates "
-            "this rule too."
-        )
-    else:
-        yield (
-            f"'{stops[0].text}' is tested as slowing down: a car that slows down and does not stop passes. "
-            "To ask for a standstill, write 'the speed should be at most 1 km/h'."
-        )
+    yield FILE["stops"][expectation.negated].replace("<stop>", f"'{stops[0].text}'")
 
 
 def _joined(part: OutcomePart, first: OutcomeReading, second: OutcomeReading) -> OutcomeReading:
     """Return what two parts mean together, where they speak of the same."""
     one, two = first.expectation, second.expectation
     if one.output != two.output:
-        raise part.refuse(
-            part.of("output") or (),
-            f"one expectation is about one output: the {one.output}, or the {two.output}",
-            "a rule for each",
-        )
+        reason = f"one expectation is about one output: the {one.output}, or the {two.output}"
+        raise part.refuse(part.of("output") or (), reason, "a rule for each")
     opposite = OPPOSITE.get(str(one.change)) == two.change and not (one.quantity or two.quantity)
     if part.joint == "or":
         if opposite and one.negated and two.negated:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from roadworthy.errors import InputError, RuleError
 from roadworthy.ontology import ontology
@@ -12,7 +14,8 @@ from roadworthy.rules.language import lexicon
 from roadworthy.rules.language.changes import read_condition
 from roadworthy.rules.language.conditions import ConditionReading
 from roadworthy.rules.language.distances import AWAY, EXAMPLE, at_distances, metres_of
-from roadworthy.rules.language.nouns import is_weightless
+from roadworthy.rules.language.lexicon import SETS
+from roadworthy.rules.language.nouns import is_weightless, noun_phrase
 from roadworthy.rules.language.outcome_words import VERBS, base_form
 from roadworthy.rules.language.outcomes import ExpectedOutcome, read_outcome
 from roadworthy.rules.language.phrases import is_verb, preposition
@@ -23,28 +26,22 @@ from roadworthy.rules.reading import Block, BoundWords, Rule, SceneChange, thing
 _LABEL = re.compile(r"\s*(?:rule|r|cr)\s*\d+\s*[:.)]\s*", re.IGNORECASE)
 _COLON = re.compile(r"\b(if|then|when|given)\s*:", re.IGNORECASE)
 # What test plans write at the head of the two halves of a rule.
-_LABELS = {
-    r"\b(?:test )?(?:condition|scenario|trigger|situation)\s*:": "If",
-    r"\bexpect(?:ed|ation)(?: (?:result|behaviou?r|outcome))?\s*:": "Then",
-}
+_LABELS: dict[str, str] = lexicon.FILE["headings"]
 # How the ego-vehicle is named so that "it" may stand for it.
-_OURS = re.compile(r"\bego\b|\b(?:the|host|subject|test|own|autonomous) (?:car|vehicle)\b", re.IGNORECASE)
-_ENDS = frozenset({".", ";", "!", "?"})
-_COMMAS = frozenset({",", ":", "–", "—", "→"})
+_OURS = re.compile(lexicon.FILE["ours"], re.IGNORECASE)
 _ARROW = re.compile(r"[-=]>")
-_CONNECTORS = frozenset(
-    {"and", "but", "also", ",", "additionally", "furthermore", "moreover", "so", "in", "please", "likewise"}
-)
-_REASONS = frozenset({"because"})
 # What joins sentences and halves of sentences and gives nothing to a reading.
-_PASSED = _CONNECTORS | {"then", "therefore", "hence", "means", "mean", "that"}
-_NOT_UNDERSTOOD = frozenset({"unless", "until", "otherwise", "else", "except", "although", "though"})
+_PASSED = SETS["connectors"] | {"then", "therefore", "hence", "means", "mean", "that", "who"}
 _MARKERS_OF: dict[str, list[tuple[str, ...]]] = {}
 for _words in lexicon.MARKERS:
     _MARKERS_OF.setdefault(_words[0], []).append(_words)
-_CHANGES_FIRST = lexicon.ADD_VERBS | lexicon.REMOVE_VERBS | lexicon.REPLACE_VERBS | {"change"}
+_CHANGES_FIRST = SETS["add"] | SETS["remove"] | SETS["replace"] | {"change"}
+_DONE = lexicon.words_of("slow stop brake halt decelerate accelerate speed steer turn drive keep reduce")
+# "Drivers who see …", "the driver of a vehicle approaching …": they must, when they do.
+_DESCRIBED = re.compile(lexicon.FILE["described"], re.IGNORECASE)
 _MOST_WORDS = 120
-_TOO_LONG = re.compile(r"\S{101,}")  # one word: to split it takes time by the square of its length
+# To split one word, or to look for headings, takes time by the square of the length.
+_TOO_LONG = re.compile(r"\S{101,}|\A.{10001,}", re.DOTALL)
 _MOST_CONDITIONS = 6
 
 
@@ -84,10 +81,7 @@ def parse_all(texts: Sequence[str]) -> Iterator[Rule | RuleError]:
         (True, 'RuleError')
     """
     problems = [_problem(text) for text in texts]
-    readable = (
-        _without_headings(text) if problem is None else ""
-        for text, problem in zip(texts, problems, strict=True)
-    )
+    readable = (_without_headings(t) if p is None else "" for t, p in zip(texts, problems, strict=True))
     for text, problem, words in zip(texts, problems, analysed_all(readable), strict=True):
         try:
             yield problem or _read(text, words)
@@ -100,7 +94,7 @@ def _problem(text: str) -> RuleError | None:
     if not re.search(r"\w", text):
         return RuleError("the rule is empty", text=text, span=(0, len(text)), suggestions=[EXAMPLE])
     if (word := _TOO_LONG.search(text)) is not None:
-        reason = "a word may have 100 characters at most"
+        reason = "a word may have 100 characters at most, a rule 10,000"
         return RuleError(reason, text=text, span=word.span(), suggestions=[EXAMPLE])
     return None
 
@@ -112,7 +106,7 @@ def _read(text: str, analysis: Words) -> Rule:
     if label is not None:
         words = Words(text, tuple(word for word in words if word.start >= label.end()))
     for number, word in enumerate(words):
-        if word.lower in _NOT_UNDERSTOOD:
+        if word.lower in SETS["not understood"]:
             raise words[number : number + 1].refuse(f"{word.text!r} cannot be used in a rule", [EXAMPLE])
     blocks: list[Block] = []
     pieces = _merged(_pieces(words))
@@ -152,8 +146,8 @@ def _accounted(words: Words, blocks: list[Block]) -> Rule:
         stop = number + 1
         if inside[number]:
             pass
-        elif word.lower in _REASONS:
-            while stop < len(words) and not inside[stop] and words[stop].lower not in _ENDS:
+        elif word.lower in SETS["reasons"]:
+            while stop < len(words) and not inside[stop] and words[stop].lower not in SETS["ends"]:
                 stop += 1
             bound |= {one.start: "reason" for one in words[number:stop]}
             told = next(n for n in reversed(range(len(blocks))) if blocks[n].outcome[0][0] < word.start)
@@ -176,9 +170,8 @@ def _bound_runs(words: Words, bound: Mapping[int, str]) -> Iterator[BoundWords]:
     places = {word.start: word.stop for word in words if any(map(str.isalnum, word.lower))}
     for heading in _LABELS:
         # The word that stands in its place is shorter.
-        places |= {
-            found.start(): found.end() - 1 for found in re.finditer(heading, words.text, re.IGNORECASE)
-        }
+        found = re.finditer(heading, words.text, re.IGNORECASE)
+        places |= {one.start(): one.end() - 1 for one in found}
     places |= {found.start(): found.end() for found in AWAY.finditer(words.text)}
     places |= {one.span[0]: one.span[1] for one in time_words(words.text)}
     runs: list[tuple[int, int, str]] = []
@@ -209,10 +202,7 @@ def _without_headings(text: str) -> str:
     plain = _COLON.sub(lambda found: found[0][:-1] + " ", text)
     plain = _ARROW.sub("→ ", plain)
     for heading, instead in _LABELS.items():
-
-        def padded(found: re.Match[str], instead: str = instead) -> str:
-            return instead.ljust(len(found[0]))
-
+        padded = partial(lambda word, found: word.ljust(len(found[0])), instead)
         plain = re.sub(heading, padded, plain, flags=re.IGNORECASE)
     return without_times(AWAY.sub(lambda found: " " * len(found[0]), plain))
 
@@ -221,7 +211,7 @@ def _pieces(words: Words) -> Iterator[Words]:
     """Yield the sentences of a rule."""
     begin = 0
     for number, word in enumerate(words):
-        if word.lower in _ENDS:
+        if word.lower in SETS["ends"]:
             if number > begin:
                 yield words[begin:number]
             begin = number + 1
@@ -252,21 +242,25 @@ def _marker(words: Words, at: int) -> int | None:
         stop = at + len(marker)
         if tuple(word.lower for word in words[at:stop]) == marker:
             if marker == ("should",) and (
-                at or stop >= len(words) or words[stop].pos not in ("DET", "PRON", "NOUN")
+                at or stop >= len(words) or words[stop].pos not in ("DET", "PRON", "NOUN", "NUM")
             ):
                 continue
-            if marker == ("after",) and _is_season(words, stop):
+            if marker == ("after",) and _is_over(words, stop):
                 continue
             return stop
     return None
 
 
-def _is_season(words: Words, at: int) -> bool:
-    """Return whether a season stands there without a verb: "after winter" it is over."""
-    at += 1 if at < len(words) and words[at].lower == "the" else 0
-    if at >= len(words) or ontology().condition_of(words[at].lower) != "season":
+def _is_over(words: Words, at: int) -> bool:
+    """Return whether a season or weather stands there without a verb: "after winter" it is over."""
+    try:
+        noun = noun_phrase(words, at)
+    except RuleError:
         return False
-    return at + 1 >= len(words) or not is_verb(words[at + 1])
+    if noun is None or (noun[1] < len(words) and is_verb(words[noun[1]])):
+        return False
+    over = ontology().condition_of(noun[0].element) in ("season", "weather")
+    return over or noun[0].words[-1].lower in SETS["passing"]
 
 
 def _blocks(piece: Words, earlier: Sequence[Block]) -> list[Block]:
@@ -290,11 +284,11 @@ def _blocks(piece: Words, earlier: Sequence[Block]) -> list[Block]:
 
 def _taken_alone(piece: Words) -> Words:
     """Return a sentence without the words that join it to others, and without the reason that it gives."""
-    while len(piece) and piece[0].lower in _CONNECTORS - {"in"}:
+    while len(piece) and piece[0].lower in SETS["connectors"] - {"in"}:
         piece = piece[1:]
-    if len(piece) > 1 and piece[0].lower == "then" and _marker(piece, 1) is not None:
+    if len(piece) > 1 and piece[0].lower in ("then", "even") and _marker(piece, 1) is not None:
         piece = piece[1:]
-    while len(piece) and piece[-1].lower in _COMMAS:
+    while len(piece) and piece[-1].lower in SETS["cut"]:
         piece = piece[:-1]
     return _without_reason(piece)
 
@@ -309,8 +303,10 @@ def _inner_markers(piece: Words) -> Iterator[int]:
 
 def _without_reason(piece: Words) -> Words:
     for number, word in enumerate(piece):
-        if word.lower in _REASONS and number:
-            return piece[:number]
+        if word.lower in SETS["reasons"] and number:
+            commas = [one.lower in SETS["cut"] for one in piece]
+            inside = any(commas[number:]) and _marker(piece, 0) and not any(commas[:number])
+            return piece if inside else _trimmed(piece[:number])  # "if a car brakes because …, slow down"
     return piece
 
 
@@ -380,17 +376,13 @@ def _tried(
             earlier[-1].expectation.output if earlier else None,
             mentioned={word.lemma for word in condition if word.pos in ("NOUN", "PROPN")},
             others=_names_of_others(condition, outcome, changes),
-            added={
-                thing_in_words(
-                    one.target, {key: one.properties[key] for key in one.properties if key == "type"}
-                )
-                for one in changes
-                if one.op == "add"
-            },
+            added=_added(condition, found, [block.changes for block in earlier]),
         )
     except RuleError as error:
         trouble = error
     if found is not None and came is not None:
+        if _has_no_subject(outcome) and any(one.op == "add" for one in found.changes):
+            return None, (True, outcome[:1].refuse("who does this is not said", ["the ego-vehicle", "brake"]))
         return (found, came), None
     if wrong is not None and trouble is not None:
         return None, (False, wrong)
@@ -399,14 +391,40 @@ def _tried(
     return None, (True, failed)
 
 
+def _added(
+    condition: Words, found: ConditionReading | None, earlier: Sequence[Sequence[SceneChange]]
+) -> list[str]:
+    """Return what a rule adds, each as often as there are of it, and twice what is named in the plural."""
+    many = [word for word in condition if word.tag in ("NNS", "NNPS")]
+    most: Counter[str] = Counter()
+    for changes in (*earlier, found.changes if found else ()):
+        came: Counter[str] = Counter()
+        for one in changes:
+            if one.op == "add":
+                type_ = {key: value for key, value in one.properties.items() if key == "type"}
+                whole = thing_in_words(one.target, one.properties)
+                plural = found is not None and any(found.bound.get(word.index) == whole for word in many)
+                came[thing_in_words(one.target, type_)] += 1 + plural
+        most |= came
+    return list(most.elements())
+
+
+def _has_no_subject(outcome: Words) -> bool:
+    """Return whether an outcome says what somebody does, and not who: "a car appears and then brakes"."""
+    verb = outcome[1 if outcome[0].lower == "then" else 0].lower
+    headed = outcome.text[: outcome[0].start].rstrip().endswith((":", "→", ">"))  # "Expected: slows down"
+    return verb.endswith("s") and base_form(verb) in _DONE and not headed
+
+
 def _names_of_others(condition: Words, outcome: Words, changes: Sequence[SceneChange]) -> set[str]:
     """Return what other vehicles may be called, which the ego-vehicle cannot be called then.
 
-    "It" is the vehicle that was named before, unless the ego-vehicle was named too.
+    "It" may be a vehicle that was named before, and is not where several things were and the ego-vehicle too.
     """
     types = [one.properties.get("type") for one in changes if one.target == "vehicle"]
     added = any(one.target == "vehicle" and one.op == "add" for one in changes)
-    named = outcome.span < condition.span or bool(_OURS.search(outcome.text[: outcome.span[0]]))
+    several = len(changes) > 1 and bool(_OURS.search(outcome.text[: outcome.span[0]]))
+    named = outcome.span < condition.span or several
     return {
         *(("car", "automobile") if {None, "car"} & set(types) else ()),
         *(("vehicle",) if None in types else ()),
@@ -417,17 +435,35 @@ def _names_of_others(condition: Words, outcome: Words, changes: Sequence[SceneCh
 
 def _splits(piece: Words) -> Iterator[tuple[Words, Words]]:
     """Yield the ways in which a sentence may divide into condition and outcome, the likeliest first."""
+    if said := _DESCRIBED.match(str(piece)):
+        first, last, end = (piece[0].start + place for place in (*said.span("who"), said.end()))
+        who = tuple(word for word in piece if first <= word.start < last)
+        begin = next(n for n, word in enumerate(piece) if word.start >= end)
+        for number in range(begin + 1, len(piece)):
+            if piece[number].tag == "MD":
+                yield _trimmed(piece[begin:number]), Words(piece.text, who + piece[number:].items)
     opened = _marker(piece, 0)
     if opened is None:
         for number in range(1, len(piece)):
             stop = _marker(piece, number)
             if stop is not None and stop < len(piece):
-                yield piece[stop:], _trimmed(piece[:number])
+                even = number > 1 and piece[number - 1].lower == "even"
+                yield piece[stop:], _trimmed(piece[: number - even])
+                cut = next((n for n in range(number) if piece[n].lower in SETS["cut"]), 0)
+                if cut and preposition(piece, 0):  # "in winter, slow down when it snows"
+                    both = Words(piece.text, piece[:cut].items + piece[stop:].items)
+                    yield both, _trimmed(piece[cut:number])
                 yield from _moved_over(piece[:number], piece[stop:])
+                cut = next((n for n in range(stop, len(piece)) if piece[n].lower == ","), 0)
+                who = piece[: number - 1].items
+                if cut and piece[number - 1].lower == "," and _OURS.fullmatch(str(piece[: number - 1])):
+                    yield piece[stop:cut], Words(piece.text, who + piece[cut + 1 :].items)
         for number in range(1, len(piece)):
             if piece[number].lower in ("then", "means", "mean") and number + 1 < len(piece):
                 after = number + 2 if piece[number + 1].lower == "that" else number + 1
                 yield _trimmed(piece[:number]), piece[after:]
+            elif piece[number].lower in ("requires", "require"):
+                yield piece[:number], piece[number:]
         yield from _without_marker(piece)
         return
     body = piece[opened:]
@@ -435,20 +471,22 @@ def _splits(piece: Words) -> Iterator[tuple[Words, Words]]:
         if body[number].lower == "then" and number + 1 < len(body):
             yield _trimmed(body[:number]), _trimmed(body[number + 1 :])
     for number in range(1, len(body)):
-        if body[number].lower in _COMMAS and number + 1 < len(body):
+        if body[number].lower in SETS["cut"] and number + 1 < len(body):
             yield body[:number], _trimmed(body[number + 1 :])
-    if piece[0].lower == "whoever":
+    if piece[opened - 1].lower == "whoever":
         yield from ((body[:n], body[n:]) for n in range(1, len(body)) if body[n].tag == "MD")
-    divided = max(
-        (n for n in range(1, len(body)) if body[n].lower in _COMMAS and _orders(body[n + 1 :])), default=0
-    )
+    cuts = (n for n in range(1, len(body)) if body[n].lower in SETS["cut"] and _orders(body[n + 1 :]))
+    divided = max(cuts, default=0)
     for number in range(divided + 1, len(body)):
-        word = body[number]
-        compound = (
-            body[number - 1].dep == "compound" and body[number - 1].head == word.index
-        )  # "a bus | stop"
-        if word.lower in _COMMAS or compound or _needs_subject(word):
+        word, before = body[number], body[number - 1]
+        compound = before.dep == "compound" and before.head == word.index  # "a bus | stop"
+        owned = before.lower in ("'s", "’s")  # "the pedestrian's | speed"
+        if word.lower in SETS["cut"] or compound or owned or _needs_subject(word):
             continue
+        since = max((n + 1 for n in range(number) if body[n].lower == ","), default=0)
+        alone = 0 < since < number and not any(map(is_verb, body[since:number]))
+        if alone and preposition(body, since) is None:
+            continue  # "a pedestrian appears, the child | …" begins a clause that is no condition
         if _is_clause(body[number:]):
             yield _trimmed(body[:number]), body[number:]
 
@@ -469,7 +507,7 @@ def _needs_subject(word: Word) -> bool:
         or word.lower in ("at", "on", "with", "of")
         or word.lemma in ("be", "have")
         or word.lower in ("not", "n't", "to", "and", "then")
-        or word.lower in lexicon.ABSENT
+        or word.lower in SETS["absent"]
     )
 
 
@@ -479,7 +517,7 @@ def _is_clause(words: Words) -> bool:
     "If a car overtakes us, slow down" does not divide before "us".
     """
     for word in words:
-        if word.lower in _COMMAS or word.lower == "then":
+        if word.lower in SETS["cut"] or word.lower == "then":
             return False
         if word.pos in ("VERB", "AUX") or word.tag == "MD" or base_form(word.lower) in VERBS:
             return True
@@ -499,12 +537,16 @@ def _without_marker(piece: Words) -> Iterator[tuple[Words, Words]]:
         for number in range(1, len(piece) - 1):
             if piece[number].lower == "and":
                 yield _trimmed(piece[:number]), piece[number + 1 :]
-    if any(word.lower in lexicon.NOMINALS for word in piece[:2]) or piece[0].tag == "VBG":
-        for number in range(2, len(piece)):
-            if piece[number].tag in ("MD", "VBZ"):
-                yield piece[:number], piece[number:]
+    nominal = any(word.lower in lexicon.NOMINALS for word in piece[:2]) or piece[0].tag == "VBG"
+    nominal |= piece[0].lower.endswith("ing") and base_form(piece[0].lower) != piece[0].lower
     for number in range(1, len(piece)):
-        if piece[number].lower in _COMMAS and number + 1 < len(piece):
+        if piece[number].tag in ("MD", "VBZ") and (nominal or _causes(piece, number)):
+            yield piece[:number], piece[number:]
+        between = next((n for n in range(number + 1, len(piece)) if piece[n].tag == "MD"), 0)
+        if between and preposition(piece, number):  # "the speed | in fog | should …"
+            yield piece[number:between], Words(piece.text, piece[:number].items + piece[between:].items)
+    for number in range(1, len(piece)):
+        if piece[number].lower in SETS["cut"] and number + 1 < len(piece) and piece[number + 1].tag != "MD":
             yield piece[:number], _trimmed(piece[number + 1 :])
     for number in range(1, len(piece)):
         if preposition(piece, number) is not None:
@@ -515,10 +557,21 @@ def _without_marker(piece: Words) -> Iterator[tuple[Words, Words]]:
                 yield piece[:number], piece[number:]
 
 
+def _causes(piece: Words, at: int) -> bool:
+    """Return whether what stands before a verb is no driver: "fog must lower the speed", "a car causes …"."""
+    try:
+        noun = noun_phrase(piece, 0)
+    except RuleError:
+        return False
+    weather = noun is not None and noun[1] == at and ontology().condition_of(noun[0].element)
+    led = weather or any(word.lemma in SETS["causes"] for word in piece[at + 1 : at + 3])
+    return bool(led) and any(word.lemma in SETS["caused"] for word in piece[at + 1 :])
+
+
 def _trimmed(words: Words) -> Words:
-    while len(words) and (words[-1].lower in _COMMAS or words[-1].lower == "and"):
+    while len(words) and (words[-1].lower in SETS["cut"] or words[-1].lower == "and"):
         words = words[:-1]
-    while len(words) and words[0].lower in (*_COMMAS, "so", "therefore", "hence"):
+    while len(words) and words[0].lower in (*SETS["cut"], "so", "therefore", "hence"):
         words = words[1:]
     return words
 

@@ -7,37 +7,17 @@ from dataclasses import dataclass, replace
 
 from roadworthy.ontology import ontology
 from roadworthy.rules.language import lexicon
+from roadworthy.rules.language.lexicon import SETS
 from roadworthy.rules.language.nouns import NounReading, is_pronoun, noun_phrase
 from roadworthy.rules.language.words import Word, Words
 from roadworthy.rules.reading import Position
 
-_BE = lexicon.words_of("be 's ’s s is are was were been being am")
-_AUXILIARIES = lexicon.words_of("have do will would shall can could may might should must")
 # Auxiliaries that leave open whether something happens.
-_OPEN = lexicon.words_of("could may might must would")
 # Verbs that only say that what comes next happens: "starts to rain".
-_OPENERS = frozenset({"start", "begin", "happen", "continue", "go"})
 # Verbs of those who are about to do something: "wants to cross".
-_INTENTIONS = frozenset({"want", "wish", "intend"})
 SIDES = ("to the left of", "to the right of")
-_NEGATIONS = frozenset({"not", "n't", "n’t", "never", "no"})
-_TRANSITIVE = (
-    lexicon.ADD_VERBS
-    | lexicon.REMOVE_VERBS
-    | lexicon.REPLACE_VERBS
-    | lexicon.SEE_VERBS
-    | {"change", "locate", "park", "show", "present"}
-)
-_VERBS = (
-    _TRANSITIVE
-    | lexicon.PRESENCE_VERBS
-    | lexicon.VANISH_VERBS
-    | lexicon.CHANGE_VERBS
-    | lexicon.HEAVIER_VERBS
-    | lexicon.LIGHTER_VERBS
-    | frozenset(lexicon.WEATHER_VERBS)
-    | lexicon.words_of("fall set roll shine break rise give let have keep dim start begin end close")
-)
+_KINDS = "add remove replace see presence vanish change heavier lighter other"
+_VERBS = frozenset(lexicon.WEATHER_VERBS).union(*(SETS[kind] for kind in _KINDS.split()))
 
 
 @dataclass(frozen=True)
@@ -86,7 +66,9 @@ class Phrase:
 
 def after_fillers(words: Words, at: int, more: Sequence[str] = ()) -> int:
     """Return the number of the first word from there that has a bearing on the meaning."""
-    while at < len(words) and (words[at].lower in lexicon.FILLERS or words[at].lower in more):
+    while at < len(words) and (words[at].lower in SETS["fillers"] or words[at].lower in more):
+        if words[at].lower == "too" and noun_begins(words, at + 1):
+            break  # "too many"
         at += 1
     return at
 
@@ -95,7 +77,7 @@ def is_verb(word: Word) -> bool:
     """Return whether a word can be the verb of a condition."""
     if word.lower in ("near", "nearer", "close", "closer"):
         return False
-    return word.lemma in _VERBS or _stem(word) in _VERBS or word.lower in _BE
+    return word.lemma in _VERBS or _stem(word) in _VERBS or word.lower in SETS["be"]
 
 
 def base_of(word: Word) -> str:
@@ -110,14 +92,10 @@ _ENDINGS = (
 
 def _stem(word: Word) -> str:
     """Return the verb that a word is a form of, where it was taken for a noun: "appears", "changes"."""
-    for ending, instead in _ENDINGS:
-        if word.lower.endswith(ending):
-            stem = word.lower.removesuffix(ending) + instead
-            if stem in _VERBS:
-                return stem
-            if len(stem) > 2 and stem[-1:] == stem[-2:-1] and stem[:-1] in _VERBS:
-                return stem[:-1]
-    return word.lemma
+    lower = word.lower
+    stems = [lower.removesuffix(end) + instead for end, instead in _ENDINGS if lower.endswith(end)]
+    stems += [one[:-1] for one in stems if len(one) > 2 and one[-1] == one[-2]]
+    return next((one for one in stems if one in _VERBS), word.lemma)
 
 
 def verb_group(words: Words, at: int) -> tuple[VerbGroup, int] | None:
@@ -134,7 +112,7 @@ def verb_group(words: Words, at: int) -> tuple[VerbGroup, int] | None:
     while at < len(words):
         word = words[at]
         lower = word.lower
-        if lower in _NEGATIONS:
+        if lower in SETS["negations"]:
             if lower == "no" and at + 1 < len(words) and words[at + 1].lower == "longer":
                 no_longer = True
                 last = at = at + 2
@@ -149,24 +127,25 @@ def verb_group(words: Words, at: int) -> tuple[VerbGroup, int] | None:
             no_longer = True
             at += 2
             continue
-        elif lower in _BE or word.lemma == "be":
+        elif lower in SETS["be"] or word.lemma == "be":
             being = True
             last = at + 1
-        elif word.lemma in _AUXILIARIES and lower != "having":
-            unsure = words[at : at + 1] if word.lemma in _OPEN or lower in _OPEN else unsure
+        elif word.lemma in SETS["auxiliaries"] and lower != "having":
+            unsure = words[at : at + 1] if word.lemma in SETS["open"] or lower in SETS["open"] else unsure
             later = later or word.lemma in ("will", "shall")
             able = words[at : at + 1] if word.lemma == "can" else able
             last = at + 1
-        elif (last > begin and _to_verb(words, at)) or lower in lexicon.FILLERS:
-            later = later or words[at - 1].lemma in ("be", "have")  # "is to cross", "has to cross"
+        elif (last > begin and _to_verb(words, at)) or lower in SETS["fillers"]:
+            # "Is to cross", "has to cross"
+            later = later or (lower == "to" and words[at - 1].lemma in ("be", "have"))
             about = about or lower == "about"
         elif _opens(words, at):
-            about = about or lower == "going" or word.lemma in _INTENTIONS
+            about = about or lower == "going" or word.lemma in SETS["intentions"]
             being = being and lower.endswith("ing")
             last = at + 1
         elif lower in ("get", "gets", "got", "getting", "gotten") and _participle(words, at + 1):
             being = True
-        elif lower in lexicon.ABSENT:
+        elif lower in SETS["absent"]:
             break
         elif is_verb(word):
             lemma = base_of(word)
@@ -189,7 +168,7 @@ def verb_group(words: Words, at: int) -> tuple[VerbGroup, int] | None:
     if not lemma:
         last = at = max(last, begin + 1)
         while last < len(words) and (
-            words[last].lower in _NEGATIONS - {"no"} or (negated and words[last].lower == "longer")
+            words[last].lower in SETS["negations"] - {"no"} or (negated and words[last].lower == "longer")
         ):
             negated = True
             last += 1
@@ -198,10 +177,13 @@ def verb_group(words: Words, at: int) -> tuple[VerbGroup, int] | None:
         no_longer = True
         last += 1
     said = words[begin:last]
-    about = about or (
-        later and lemma in lexicon.PRESENCE_VERBS - lexicon.words_of("appear exist show present")
-    )
-    unsure = unsure or (able if lemma not in (*lexicon.SEE_VERBS, "") else None)  # what can be seen is there
+    # "Was red", "has been raining", "braked": it may be over. "Was removed", "has appeared": it is not.
+    first = words[begin].lower
+    perfect = first in ("has", "have", "'ve") and (being or lemma in ("brake", "overtake"))
+    past = first == "was" or perfect or (lemma in ("brake", "overtake") and words[begin].tag == "VBD")
+    gone = past and not passive and not no_longer
+    about = about or later or gone
+    unsure = unsure or (able if lemma not in (*SETS["see"], "") else None)  # what can be seen is there
     return VerbGroup(lemma or "be", said, passive, negated, no_longer, particle, about, unsure), last
 
 
@@ -214,7 +196,7 @@ def _to_verb(words: Words, at: int) -> bool:
 def _opens(words: Words, at: int) -> bool:
     """Return whether a verb only opens another: "starts to", "begins raining", "is going to"."""
     word = words[at]
-    if word.lemma not in _OPENERS | _INTENTIONS and _stem(word) not in _OPENERS:
+    if word.lemma not in SETS["openers"] | SETS["intentions"] and _stem(word) not in SETS["openers"]:
         return False
     nxt = after_fillers(words, at + 1)
     if nxt >= len(words):
@@ -229,9 +211,8 @@ def _leads_on(word: Word) -> bool:
 
 
 def _is_participle(word: Word) -> bool:
-    return word.tag in ("VBN", "VBD") or word.lower.endswith(
-        ("ed", "en", "put", "set", "seen", "shown", "drawn", "built")
-    )
+    endings = ("ed", "en", "put", "set", "seen", "shown", "drawn", "built")
+    return word.tag in ("VBN", "VBD") or word.lower.endswith(endings)
 
 
 def _participle(words: Words, at: int) -> bool:
@@ -296,7 +277,7 @@ def prepositional(words: Words, at: int) -> tuple[Phrase, int] | None:
         return Phrase(text, position, words[begin : value[1]], value=value[0]), value[1]
     noun = _side(words, inner) if text in ("on", "to") else None
     noun = noun or noun_phrase(words, inner)
-    if noun is None:
+    if noun is None or (text in ("before", "after", "by", "for") and words[inner].lower == "crossing"):
         return None
     thing, stop = noun
     if text in SIDES:
@@ -307,15 +288,18 @@ def prepositional(words: Words, at: int) -> tuple[Phrase, int] | None:
     # "After dark" it is night, but after winter it is not winter, nor near it.
     beside = position in ("front", "behind", "beside") and text != "by"
     if condition is not None and (
-        text == "before" or (condition == "season" and (beside or text == "after"))
+        text == "before"
+        or (condition == "season" and beside)
+        or (text == "after" and (condition != "time" or thing.words[-1].lower in SETS["passing"]))
     ):
-        raise words[begin:stop].refuse(
-            f"{str(words[begin:stop])!r} does not say which {condition} it is", lexicon.SUCH_AS[condition]
-        )
+        reason = f"{str(words[begin:stop])!r} does not say which {condition} it is"
+        raise words[begin:stop].refuse(reason, lexicon.SUCH_AS[condition])
     if thing.words[-1].lower == "side" and stop < len(words) and words[stop].lower == "of":
         # "On the left side of the truck"; that of the road is one phrase, and the roadside.
         owner = noun_phrase(words, stop + 1)
         if owner is not None:
+            if owner[0].element == "lane":
+                raise words[begin : owner[1]].refuse("is this another lane?", ["in the left lane"])
             owned = replace(owner[0], properties={**owner[0].properties, **thing.properties})
             return Phrase(text, "beside", words[begin : owner[1]], owned), owner[1]
     return Phrase(text, position, words[begin:stop], thing), stop
@@ -329,7 +313,7 @@ def _side(words: Words, at: int) -> tuple[NounReading, int] | None:
     goes_on = noun_begins(words, at + 1) or (following and following[0].lower in ("-", "hand", "of"))
     if at >= len(words) or words[at].lower not in ("left", "right"):
         return None
-    if goes_on and following[0].lemma not in lexicon.VANISH_VERBS:
+    if goes_on and following[0].lemma not in SETS["vanish"]:
         return None
     return NounReading("sidewalk", words[begin : at + 1], {"position": words[at].lower}, "the"), at + 1
 
@@ -360,12 +344,12 @@ def noun_follows(words: Words, at: int) -> bool:
 
 def _value(words: Words, at: int) -> tuple[tuple[str, str], int] | None:
     """Return the value of a property that stands by itself: "to red", "a red one", not "a red car"."""
-    if at + 2 < len(words) and words[at].lower in lexicon.DETERMINERS and words[at + 2].lower in lexicon.ONES:
+    if at + 2 < len(words) and words[at].lower in SETS["determiners"] and words[at + 2].lower in SETS["ones"]:
         at += 1
     if at >= len(words) or words[at].lower not in lexicon.VALUES:
         return None
     following = at + 1
-    if following < len(words) and words[following].lower in lexicon.ONES:
+    if following < len(words) and words[following].lower in SETS["ones"]:
         following += 1
     elif (
         following < len(words)

@@ -318,9 +318,8 @@ class _QuantityReader:
         """Refuse what stands around a quantity and would change it."""
         before, after = self.text(start - 1), self.text(stop)
         if before in ("-", "minus", "negative"):
-            raise self.run(start - 1, stop).refuse(
-                "a quantity is not negative: say increase or decrease, left or right", ANY
-            )
+            reason = "a quantity is not negative: say increase or decrease, left or right"
+            raise self.run(start - 1, stop).refuse(reason, ANY)
         if after in ("%", "percent", "per", "pct", "°"):
             raise self.run(start, stop + 1).refuse(f"'{after}' stands after a quantity that is complete", ANY)
         if after == "," and self.text(stop + 1).isdigit() and self.tokens[stop + 1].glued:
@@ -352,9 +351,8 @@ class _QuantityReader:
         high = self.amount(low.stop + 1) if joint in joints else None
         if high is None:
             if between:
-                raise self.run(start, low.stop).refuse(
-                    "a second quantity is needed after 'between'", ("between 10% and 40%",)
-                )
+                reason = "a second quantity is needed after 'between'"
+                raise self.run(start, low.stop).refuse(reason, ("between 10% and 40%",))
             return self.found(start, low, low), low.stop
         if joint == "to" and low.kind in ("speed", "steering"):
             raise self.run(start, high.stop).refuse(
@@ -394,16 +392,14 @@ class _QuantityReader:
             if name in UNITS:
                 # "Half %" says neither "half" nor "half a percent".
                 if fraction and UNITS[name][0] == "share" and ("/" in text or name == "%"):
-                    raise self.run(start, place + length).refuse(
-                        "this can be a fraction or a percentage", ANY
-                    )
+                    reason = "this can be a fraction or a percentage"
+                    raise self.run(start, place + length).refuse(reason, ANY)
                 return _Amount(text, value, *UNITS[name], place + length)
         if fraction:
             return _Amount(text, value, "share", 1.0, stop)
         if self.text(stop) in OTHER_UNITS:
-            raise self.run(start, stop + 1).refuse(
-                f"'{self.text(stop)}' is no unit of speed or steering", EXAMPLES["number"]
-            )
+            reason = f"'{self.text(stop)}' is no unit of speed or steering"
+            raise self.run(start, stop + 1).refuse(reason, EXAMPLES["number"])
         if text == "one":
             return None  # "one should slow down", "the first one"
         return _Amount(text, value, "number", 1.0, stop)

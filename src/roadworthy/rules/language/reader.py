@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 
 from roadworthy.errors import RuleError
 from roadworthy.ontology import CONDITIONS, ontology
-from roadworthy.rules.language import lexicon, nouns
-from roadworthy.rules.language.conditions import AWAY, PlacePhrase, Tail, WordStream
-from roadworthy.rules.language.lexicon import ANIMATE_PRONOUNS, COMPARATIVES, LEVELS, LINES, POSES
+from roadworthy.rules.language import conditions, lexicon, nouns
+from roadworthy.rules.language.conditions import AWAY, PlacePhrase, Tail, WordStream, nearer
+from roadworthy.rules.language.lexicon import COMPARATIVES, LEVELS, LINES, POSES, SETS
 from roadworthy.rules.language.phrases import (
     SIDES,
     Phrase,
@@ -23,10 +24,6 @@ from roadworthy.rules.language.phrases import (
 from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import GROUND, Comparative, Op, SceneChange, thing_in_words
 
-_MASS = ("vegetation", "greenery", "foliage")
-_GROUPS = ("group", "crowd", "pair")
-_NOT_ONE = frozenset({"no", "other", "another", "any", "each", "every", "all"})
-
 
 class Reader(WordStream):
     """Reads words from left to right; what it cannot use is refused."""
@@ -36,14 +33,14 @@ class Reader(WordStream):
         self.latest = blocks[-1] if blocks else ()
         self.earlier = [change for block in blocks for change in block]
         self.waiting: list[nouns.NounReading] = []
+        self.again: list[SceneChange] = []
 
     def compare(self, thing: nouns.NounReading, kind: Comparative) -> None:
         """Change what an earlier block changed, by more or less."""
         self.some(thing)
         self.check_alone(thing)
-        plural = not thing.element and thing.words[-1].lower in ("they", "them", "these", "those")
-        added = [change for change in self.latest if change.op == "add"]
-        for before in added if plural and added else [self.antecedent(thing)]:
+        self.check_earlier(thing)
+        for before in self.meant(thing):
             self.result.found("COMPARATIVE", kind, before.target)
             self.result.bind(thing.words, before.target)
             self.result.infer(dataclasses.replace(before, comparative=kind))
@@ -56,17 +53,10 @@ class Reader(WordStream):
 
     def antecedent(self, thing: nouns.NounReading) -> SceneChange:
         """Return the change of an earlier block that brought a thing in."""
-        for change in reversed([*self.earlier, *self.result.changes]):
-            if not thing.element:
-                word = thing.words[-1].lower if len(thing.words) else ""
-                if word in ANIMATE_PRONOUNS and change.target not in ("pedestrian", "bicyclist"):
-                    continue
-                if change.op == "remove":
-                    continue
-                return change
-            if change.target == thing.element and thing.properties.items() <= change.properties.items():
-                return change
-            if change.target == "weather" and change.replacement == thing.element:
+        changes = reversed([*self.earlier, *self.result.changes])
+        # "It" is rather a thing than the weather.
+        for change in sorted(changes, key=lambda one: not thing.element and one.target in CONDITIONS):
+            if conditions.fits(thing, change):
                 return change
         what = str(thing.words)
         raise thing.words.refuse(
@@ -74,19 +64,46 @@ class Reader(WordStream):
             ["a pedestrian appears on the roadside"],
         )
 
+    def meant(self, thing: nouns.NounReading) -> list[SceneChange]:
+        """Return the changes of earlier blocks that brought things in, and note that they are made again."""
+        found = [self.antecedent(thing)]
+        last = thing.words[-1]
+        pool = next((one for one in (self.latest, self.result.changes) if found[0] in one), ())
+        if pool:
+            plural = last.tag in ("NNS", "NNPS") or last.lower in ("they", "them", "these", "those")
+            fitting = [one for one in pool if one.op == "add" and conditions.fits(thing, one)]
+            many = found[0].target in SETS["people"] or last.tag in SETS["nouns"]
+            many |= conditions.is_plural(self.words.text[: last.start], found[0].target)
+            if plural and len(fitting) == 1 and not many:
+                raise thing.words.refuse("only one was spoken of", ["it"])
+            if len(fitting) > 1 and not plural:
+                raise thing.words.refuse("which of them is meant is not said", ["they", "the pedestrian"])
+            found = fitting if fitting and plural else found
+        self.again += found
+        return found
+
+    def _check_one(self, thing: nouns.NounReading) -> None:
+        """Refuse a pronoun for a place where several things were named that it may stand for."""
+        named = [one for one in (*self.latest, *self.result.changes) if conditions.fits(thing, one)]
+        things = [one.target for one in named if one.target not in CONDITIONS]
+        he = thing.words[-1].lower in SETS["he"]
+        things += [name for one in named if conditions.stands(name := one.reference or "") and not he]
+        if len(things) > 1 or thing.words[-1].lower in SETS["they"]:
+            raise thing.words.refuse("which of them is meant is not said", ["behind the car"])
+
     def heavier(self, thing: nouns.NounReading, kind: Comparative, words: Words) -> None:
         """Make the weather of an earlier block heavier or lighter."""
         if kind not in ("heavier", "lighter"):
             raise words.refuse(f"weather cannot be {kind}", ["the rain gets heavier"])
         if (condition := ontology().condition_of(thing.element)) not in ("weather", None):
-            raise words.refuse(
-                f"a {condition} cannot be {kind}: only weather has levels", ["the rain gets heavier"]
-            )
+            reason = f"a {condition} cannot be {kind}: only weather has levels"
+            raise words.refuse(reason, ["the rain gets heavier"])
         for change in reversed(self.earlier):
             if change.target == "weather" and thing.element in ("weather", change.replacement):
                 self.result.found("COMPARATIVE", kind, str(change.replacement))
                 self.result.bind(thing.words, str(change.replacement))
                 self.result.bind(words, kind)
+                self.again.append(change)
                 self.result.infer(dataclasses.replace(change, comparative=kind))
                 return
         raise words.refuse(
@@ -141,7 +158,7 @@ class Reader(WordStream):
         """Use the phrases at the end of a clause about the weather, or refuse them."""
         for phrase in tail.phrases:
             thing = phrase.thing
-            plain = thing is not None and (self.is_ego(thing) or not thing.properties)
+            plain = thing is not None and (self.is_ego(thing) or not (thing.properties or thing.amount))
             if thing is None or not (plain or nouns.is_environment(thing.element)):
                 raise phrase.words.refuse("these words are not understood here")
             if allow_environment and nouns.is_environment(thing.element):
@@ -149,9 +166,9 @@ class Reader(WordStream):
                     self.environment(thing)
                 self.result.bind(phrase.words, thing.element)
                 continue
-            everywhere = allow_place and thing.element in ("road", "sidewalk", "lane", "line")
-            everywhere |= thing.element == "road" and phrase.position is not None
-            ahead = self.is_ego(thing) and phrase.position not in ("behind", "beside", "above")
+            everywhere = allow_place and thing.element in ("road", "lane")
+            everywhere |= thing.element == "road" and phrase.position in ("on", "in", "above")
+            ahead = self.is_ego(thing) and phrase.position in ("front", None)
             if not (everywhere or thing.element == nouns.SCENE or ahead):
                 raise phrase.words.refuse("these words are not understood here")
             self.result.bind(phrase.words, "everywhere")
@@ -168,21 +185,31 @@ class Reader(WordStream):
             if not self.conjunction():
                 break
             try:
-                following = (
-                    self.thing()
-                    if self.at < len(self.words) and self.lower() not in ("it", "there")
-                    else None
-                )
+                following = self.thing() if self.lower() not in ("", "it", "there") else None
             except RuleError:
                 if self._verb_before(begin):
                     self.at = begin
                     break
                 raise
+            if first.negated and self.words[begin].lower == "but":
+                raise self.words[begin : self.at].refuse("'no … but' leaves out what it names", ["no"])
             if following is None or self._own_clause(begin):
                 self.at = begin
                 break
-            found.append(following)
+            if self.words[begin].lower == "but" and not following.negated:
+                raise self.words[begin : self.at].refuse("'all … but' leaves out what it names", ["and"])
+            found.append(self._alike(found[-1], following))
         return found
+
+    def _alike(self, first: nouns.NounReading, second: nouns.NounReading) -> nouns.NounReading:
+        """Return the second of two joined things, of which the first's determiner may be said too."""
+        shared = not second.determiner or (first.part in ("some", "half") and second.determiner == "the")
+        known = ontology().resolve(second.element).properties if second.element in ontology() else {}
+        told = [one for one in first.properties.items() if one[0] not in ("type", *second.properties)]
+        both = any(value in known.get(key, ()) for key, value in told)
+        if shared and (first.amount or both) and second.element and not nouns.is_environment(second.element):
+            raise second.words.refuse(f"is {str(first.words)!r} said of both?", [f"and the {second.words}"])
+        return dataclasses.replace(second, determiner="no") if shared and first.negated else second
 
     def _own_clause(self, begin: int) -> bool:
         """Return whether what was joined has a verb of its own while a verb stood before it already."""
@@ -213,7 +240,7 @@ class Reader(WordStream):
             return True
         if thing.element != "vehicle" or thing.determiner not in ("the", "your", "our", "my") or thing.part:
             return False
-        if thing.words[-1].tag in ("NNS", "NNPS"):
+        if thing.words[-1].tag in ("NNS", "NNPS") or any(one.lower in SETS["states"] for one in thing.words):
             return False
         if any(one.target == "vehicle" for one in (*self.earlier, *self.result.changes)):
             return False
@@ -268,9 +295,7 @@ class Reader(WordStream):
                 tail.comparative = COMPARATIVES[self.lower()]
                 tail.degree = self.step()
                 continue
-            if self.lower() in ("more", "less") and (
-                self.lower(1) in LEVELS or self.at + 1 >= len(self.words)
-            ):
+            if self.lower() in ("more", "less") and (not self.lower(1) or self.lower(1) in LEVELS):
                 more = (self.lower() == "more") == (LEVELS.get(self.lower(1)) != "light")
                 tail.comparative = "heavier" if more else "lighter"
                 tail.degree = self.step(2 if self.lower(1) in LEVELS else 1)
@@ -330,10 +355,9 @@ class Reader(WordStream):
                 raise phrase.words.refuse("these words are not understood here")
             if nouns.is_environment(thing.element):
                 continue
-            if thing.determiner in _NOT_ONE and thing.element != "sidewalk":
-                raise phrase.words.refuse(
-                    "which one is meant is not said", ["in the left lane", "on the road"]
-                )
+            if thing.determiner in SETS["not one"] and thing.element != "sidewalk":
+                reason = "which one is meant is not said"
+                raise phrase.words.refuse(reason, ["in the left lane", "on the road"])
             if thing.element == nouns.SCENE and not thing.properties and phrase.preposition not in AWAY:
                 self.result.bind(phrase.words, "in the picture")
                 continue
@@ -342,6 +366,7 @@ class Reader(WordStream):
                 here = PlacePhrase(phrase.position, "ego-vehicle")
             elif not thing.element:
                 change = self.antecedent(thing)
+                self._check_one(thing)
                 here = PlacePhrase(phrase.position, change.target, change.properties)
             elif self.is_ego(thing):
                 if phrase.preposition in SIDES:
@@ -350,9 +375,9 @@ class Reader(WordStream):
             else:
                 here = PlacePhrase(phrase.position, thing.element, thing.properties)
                 self.result.tell_narrower(thing)
-                if thing.amount is not None:
+                if thing.amount is not None or thing.part:
                     raise thing.words.refuse("a place is at one thing only", ["on the roadside"])
-            if phrase.position in ("on", "in") and _stands(here.reference):
+            if phrase.position in ("on", "in") and conditions.stands(here.reference):
                 if phrase.preposition != "at" or "color" in here.properties:
                     raise phrase.words.refuse("nothing can be put there", ["beside", "in front of"])
                 here = dataclasses.replace(here, position="beside")
@@ -364,7 +389,7 @@ class Reader(WordStream):
                 raise phrase.words.refuse("where this is, is not understood", ["on", "in front of", "behind"])
             if phrase.preposition == "along" and here.reference == "road":
                 here = dataclasses.replace(here, position="beside")
-            place = here if place is None else _nearer(place, here, phrase)
+            place = here if place is None else nearer(place, here, phrase)
             where = thing_in_words(place.reference or "", place.properties)
             where = "both sidewalks" if place.properties.get("position") == "both" else f"the {where}"
             self.result.bind(phrase.words, f"{place.position} {where}")
@@ -380,7 +405,7 @@ class Reader(WordStream):
     ) -> None:
         """Add a thing to the scene or take it out; `said` are the words for that, where there are any."""
         verb = "be" if said is None else str(said)
-        if op == "add" and "add" in verb:
+        if op == "add" and "add" in verb.lower():
             # "Added to the roadside" is on it.
             phrases = [
                 dataclasses.replace(one, position="on") if one.preposition == "to" else one
@@ -399,17 +424,27 @@ class Reader(WordStream):
             self.environment(dataclasses.replace(thing, properties={**thing.properties, **level}))
             self.leftover(tail, allow_environment=True, allow_place=True)
             return
-        if not thing.element and op == "add" and tail.comparative is None and self.earlier:
-            before = self.antecedent(thing)
+        said_before = self.earlier or self.result.changes
+        if not thing.element and op == "add" and tail.comparative is None and said_before:
             where = place or self.place(tail.phrases)
-            if where.position is None:
-                raise thing.words.refuse("what changes about it is not said", ["gets closer"])
-            self.result.bind(said, op)
-            self.result.bind(thing.words, before.target)
-            self.result.infer(dataclasses.replace(before, position=where.position, reference=where.reference))
+            for before in self.meant(thing):
+                pose = self._pose(dataclasses.replace(thing, element=before.target), where.reference)
+                if where.position is None and not pose:
+                    raise thing.words.refuse("what changes about it is not said", ["gets closer"])
+                if before in self.result.changes:
+                    self.result.changes.remove(before)  # of what comes with it, more is said
+                self.result.bind(said, op)
+                self.result.bind(thing.words, before.target)
+                across = PlacePhrase("on", "road") if pose.startswith(("cross", "step")) else None
+                old = PlacePhrase(before.position, before.reference, before.reference_properties)
+                here = where if where.position else across or old
+                more = {"group": before.group, "pose": pose}
+                self.result.infer(here.changed(op, before.target, before.properties, **more))
+            self.environments(tail.phrases)
             return
         if not thing.element and op == "remove" and self.result.changes:
             raise thing.words.refuse("it cannot come and go at once", ["the trees are removed"])
+        self.again += [one for one in self.latest if self.refers(thing) and conditions.fits(thing, one)]
         thing = self.known(self.resolved(thing))
         if nouns.is_environment(thing.element):
             raise self.ended(thing.element, thing.words)
@@ -422,6 +457,9 @@ class Reader(WordStream):
         self.result.bind(thing.words, thing_in_words(thing.element, thing.properties))
         for value in thing.properties.values():
             self.result.found("AMOD", value, thing.element)
+        if re.fullmatch(r"(?:the |a |some |two )?lights?", str(thing.words).lower()):
+            reason = "is this a traffic light, or the day?"
+            raise thing.words.refuse(reason, ["traffic light", "it gets dark"])
         if thing.element == "line" and op == "remove":
             thing, tail = self._painted(thing, tail)
         where = self.place(tail.phrases, place)
@@ -436,8 +474,15 @@ class Reader(WordStream):
         steps = self._pose(thing, "road").startswith("stepping") and where.reference == "ego-vehicle"
         if steps and any(one.thing is not None and one.thing.element == "road" for one in tail.phrases):
             where = PlacePhrase("on", "road")  # who steps onto the road ahead is at its edge
-        beside = [one for one in tail.phrases if one.words[-1].lower in ("left", "right")]
-        if beside and thing.element == "vehicle" and op == "add" and where.reference != "lane":
+        beside = [
+            one
+            for one in tail.phrases
+            if one.words[-1].lower in ("left", "right")
+            or (one.thing and one.thing.element == "sidewalk" and one.thing.determiner in ("your", "our"))
+        ]
+        sides = [one for one in tail.phrases if one.thing and one.thing.element == "sidewalk"]
+        vehicle = (op, thing.element) == ("add", "vehicle") and where.reference != "lane"
+        if beside and len(sides) < 2 and vehicle:
             reason = "is this the lane, or the side of the road?"
             raise beside[0].words.refuse(reason, ["in the left lane", "on the left side of the road"])
         if tail.level:
@@ -453,13 +498,18 @@ class Reader(WordStream):
             if word.index > thing.words[-1].index and word.lemma in ("lie", "sit"):
                 reason = "who comes stands or walks, and what comes stands on its wheels"
                 raise self.words[number : number + 1].refuse(reason, ["is", "stands"])
+            near = range(thing.words[0].index, thing.words[-1].index + 3)
+            if word.index in near and word.lower == "parked" and thing.element != "vehicle":
+                raise self.words[number : number + 1].refuse("who rides is seen with it", ["a cyclist is"])
+        waits = self._pose(thing, where.reference) == "waiting" or not self.moves(thing)
+        if waits and any(one.preposition == "at" for one in tail.phrases) and where.reference == "crosswalk":
+            where = dataclasses.replace(where, position="beside")
         if where.position is not None and where.reference is not None:
             self.result.found(where.position.upper(), where.reference, verb)
         if tail.comparative is not None:
             if tail.comparative not in ("closer", "farther") or not self.refers(thing):
-                raise thing.words.refuse(
-                    f"{tail.comparative} than what is not said: an earlier part of the rule must say it"
-                )
+                reason = f"{tail.comparative} than what is not said: an earlier part of the rule must say it"
+                raise thing.words.refuse(reason)
             self.result.bind(tail.degree, tail.comparative)
             self.compare(thing, tail.comparative)
             return
@@ -467,13 +517,15 @@ class Reader(WordStream):
         group, pose = self._is_group(op, thing, tail.together), self._pose(thing, where.reference)
         # Who crosses from one side comes from there, in a clip.
         off_road = where.reference in ("sidewalk", "terrain") and "position" not in where.properties
+        self.check_painted(thing, where)
         if pose == "crossing" and off_road:
             raise thing.words.refuse("who crosses is on the road, and not beside it", ["crosses the road"])
         if op != "add":
-            self.result.tell_state(thing)
+            self.result.tell_state(thing, self._pose(thing, None))
             self.result.infer(where.changed(op, thing.element, thing.properties, part=thing.part_changed))
         elif where.properties.get("position") == "both":
-            if thing.count > 2 or group:
+            each = thing.count > 1 and any(p.thing and p.thing.determiner == "each" for p in tail.phrases)
+            if thing.count > 2 or group or each:
                 raise thing.words.refuse("on both sides there can be one thing each", ["two pedestrians"])
             for side in ("left", "right"):
                 here = dataclasses.replace(where, properties={**where.properties, "position": side})
@@ -489,7 +541,7 @@ class Reader(WordStream):
             if op != "add" or thing.count == 1:
                 raise together.refuse("who is together here is not understood", ["a group of pedestrians"])
             self.result.bind(together, "in a group")
-        group = together is not None or any(one.lemma in _GROUPS for one in thing.amount or ())
+        group = together is not None or any(one.lemma in SETS["groups"] for one in thing.amount or ())
         if group:
             self.result.notes.append(f"{str(thing.amount)!r} are {thing.count}, close to each other.")
         return group
@@ -515,53 +567,31 @@ class Reader(WordStream):
                 return dataclasses.replace(thing, part=part), dataclasses.replace(tail, phrases=kept)
         return thing, tail
 
+    def check_painted(self, thing: nouns.NounReading, where: PlacePhrase) -> None:
+        """Refuse a line beside the road: which of those on the road is on the left is not known."""
+        if thing.element == "line" and where.reference == "sidewalk":
+            raise thing.words.refuse("lines are painted on the road", ["on the road"])
+
+    def check_earlier(self, thing: nouns.NounReading) -> None:
+        """Refuse what changes about a thing that only comes now: "a car appears and it is red"."""
+        if not thing.element and self.antecedent(thing) in self.result.changes:
+            raise thing.words.refuse("it comes only now: say at once what it is like", ["a red car appears"])
+
     def check_amount(self, thing: nouns.NounReading, *, adds: bool = False) -> None:
         """Refuse how many, or which things, where that cannot be shown: of what goes, only parts can."""
         fits = thing.part in ("", "some") if adds else thing.count == 1 and thing.part != "one"
         # "Half of the pedestrian" is none of several.
         fits &= thing.properties.get("direction") is None or thing.element == "lane"
         fits &= adds or thing.element != "vehicle" or not self._pose(thing, None)
-        fits &= thing.part != "half" or thing.words[-1].tag != "NN" or thing.words[-1].lower in _MASS
+        fits &= adds or thing.determiner not in ("another", "one")
+        fits &= adds or not {word.lower for word in thing.words} & SETS["not all"]
+        fits &= adds or thing.determiner != "other" or self.moves(thing)
+        fits &= thing.part != "half" or thing.words[-1].tag != "NN" or thing.words[-1].lower in SETS["mass"]
         if not fits:
-            raise (thing.amount or thing.words).refuse(
-                "how many, or which of them, cannot be said here", ["all", "half of", "the nearest"]
-            )
+            reason = "how many, or which of them, cannot be said here"
+            raise (thing.amount or thing.words).refuse(reason, ["all", "half of", "the nearest"])
 
     def check_alone(self, thing: nouns.NounReading) -> None:
         """Refuse how many, or which, of a thing of which neither can be said."""
         if thing.amount is not None and (thing.count > 1 or thing.part not in ("", "some")):
             raise thing.amount.refuse("how many, or which of them, cannot be said here", ["the", "a"])
-
-
-def _stands(element: str | None) -> bool:
-    """Return whether an element is a thing, which nothing can be on."""
-    above = ("object", "traffic infrastructure")
-    return element is not None and any(ontology().is_a(element, one) for one in above)
-
-
-def _nearer(place: PlacePhrase, here: PlacePhrase, phrase: Phrase) -> PlacePhrase:
-    """Return two places as one: all that a camera sees is ahead, so that the other one tells more than that.
-
-    The road, or a lane that nothing is said of, tells less: a truck on the road ahead is in front of us.
-    """
-    if place == here:
-        return place
-    plain = [one for one in (place, here) if one.reference in ("road", "lane") and not one.properties]
-    us = [one for one in (place, here) if one.reference == "ego-vehicle"]
-    if us and plain:
-        return us[0]
-    if us and us[0].position == "front":
-        return here if us[0] is place else place
-    if plain and (named := [one for one in (place, here) if one.reference == "lane" and one.properties]):
-        return named[0]
-    # "On the left" alone is no roadside, and may be said of a lane.
-    sided = phrase.words[-1].lower in ("left", "right") or place.reference == "sidewalk"
-    if (
-        sided
-        and here.reference == "sidewalk"
-        and here.properties
-        and place.reference in ("sidewalk", "lane")
-        and not place.properties
-    ):
-        return dataclasses.replace(place, properties=here.properties)  # "on the footway on the right"
-    raise phrase.words.refuse("a thing can be at one place only", ["on the roadside"])

@@ -12,24 +12,22 @@ from roadworthy._yaml import read_yaml
 from roadworthy.errors import OntologyError
 from roadworthy.ontology import Element, Ontology, ontology
 from roadworthy.rules.gauges import ANYTHING, plural, thing_phrase
-from roadworthy.rules.language.lexicon import filled
+from roadworthy.rules.language.lexicon import SETS, filled
 from roadworthy.rules.language.quantities import QuantityMatch, Token
 
 _DETERMINER = re.compile(r"(?:all(?: of)? (?:the |those )?|the |an? |every |each |any |those |these |its )?")
 _ADDED = re.compile(r"(?:(?:newly )?(?:added|inserted|new|additional) )?")
 _PRONOUN = re.compile(r"(?:it|him|her|them|he|she|they)(?!\S)")
 _ANYTHING = re.compile(r"(?:everything|anything|things?|objects?)(?!\S)")
-_AFTER = re.compile(
-    r" (?P<ahead>ahead(?: of (?:you|us))?|in front(?: of (?:you|us|the (?:ego )?(?:vehicle|car)))?)(?!\S)"
-    r"| (?P<added>that (?:be|have be|was) (?:added|inserted))(?!\S)"
-    r"| (?P<seen>that be there(?: before)?|as before|from before|it (?:detected|see) before)(?!\S)"
-)
 _FILE = read_yaml(Path(__file__).with_suffix(".yaml"), "file of words", "'verbs:'").data
+_AFTER = re.compile("|".join(f" (?P<{which}>{words})(?!\\S)" for which, words in _FILE["after"].items()))
 _VERBS, _NOUNS = (
     [(kind, filled(words, _FILE["parts"])) for kind, words in _FILE[key]] for key in ("verbs", "nouns")
 )
 _SPEAKS = re.compile(filled(_FILE["speaks"], _FILE["parts"]))
 SEEN = re.compile(_FILE["parts"]["SEEN"])
+
+_SINGULAR = ("man", "woman", "person", "kid", "cyclist")
 LEAST = {"overlap": 0.5, "kept": 0.9, "labelled": 0.5, "stop": 0.0}
 """What is asked for where no number is said."""
 
@@ -96,9 +94,14 @@ def read_sight(
         and kind == "overlap"
         and not re.match(filled("not {STILL}{LOST}", _FILE["parts"]), text)
     ):
-        trouble = (
-            f"what must not be detected is asked by its number: 'the number of detected {plural(thing.word)}'"
-        )
+        number = f"'the number of detected {plural(thing.word)}'"
+        trouble = f"what must not be detected is asked by its number: {number}"
+    if kind == "kept" and text.startswith("all "):
+        trouble = "no network labels all: say how much, 'at least 95% of the'"
+    if kind in ("overlap", "confidence", "count") and thing.word in ("sky", "terrain", "road", "sidewalk"):
+        trouble = f"a detector has no box of the {thing.word}"
+    if kind in ("kept", "count") and thing.which == "ahead":
+        trouble = "what is ahead is not told apart here: say 'the road', or 'the number of detected vehicles'"
     if kind in ("labelled", "clearance") and thing.which != "added" and not trouble:
         trouble = f"where the {thing.word} is, is known only of what is added"
     return Sight(role, _output(kind, thing), stop, amounts[0] if amounts else None, trouble)
@@ -151,7 +154,9 @@ def _thing(text: str, start: int, added: Collection[str]) -> _Thing | None:
     """Return the things that words name from a place on."""
     if found := _PRONOUN.match(text, start):
         known = sorted(set(added))
-        if len(known) == 1:
+        many, person = found[0] in ("they", "them"), found[0] not in ("they", "them", "it")
+        agrees = len(known) == 1 and many == (len(added) > 1) and (not person or is_person(known[0]))
+        if agrees:
             return _Thing(known[0], "added", found.end())
         trouble = f"'{found[0]}' is not one thing that was added: name what is meant"
         return _Thing(ANYTHING, "seen", found.end(), trouble)
@@ -161,25 +166,37 @@ def _thing(text: str, start: int, added: Collection[str]) -> _Thing | None:
     assert new is not None
     begin = new.end()
     if found := _ANYTHING.match(text, begin):
-        word, end, several, trouble = ANYTHING, found.end(), True, ""
+        word, end, trouble = ANYTHING, found.end(), ""
     else:
         named = _noun(text, begin)
         if named is None:
             return None
-        word, end, several, trouble = named
+        word, end, trouble = named
     after = _AFTER.match(text, end)
     group = after.lastgroup if after else None
     brought = word != ANYTHING and _is_added(word, added)
+    # "The cars" where one was added are others, too.
+    many = bool(determiner[0]) and text[begin:end].endswith("s") and text[begin:end] != word
+    count = sum(_is_added(word, [one]) for one in added)
+    single = text[begin:end] in (word, *_SINGULAR) and not determiner[0].startswith(("all", "every", "each"))
+    many &= count == 1
+    many |= determiner[0].startswith(("all", "every", "each", "any"))
     if new[0] or group == "added":
         which = "added"
         if not added:
             trouble = "nothing is added by this rule"
+        elif count == 1 and text[begin:end] == plural(word):
+            trouble = f"one {word} is added, and no more"
     elif group in ("ahead", "seen"):
+        if group == "ahead" and text[begin:end] == plural(word):
+            trouble = f"one {word} ahead can be told apart, and not several"
         which = str(group)
-    elif brought and several and "all" in determiner[0]:
+    elif brought and many:
         which, trouble = "seen", f"say 'the added {word}', or 'the {plural(word)} that were there before'"
     else:
         which = "added" if brought else "seen"
+    if which == "added" and count > 1 and single:
+        trouble = f"which {word} is meant is not said: say 'the {plural(word)}'"
     return _Thing(word, which, after.end() if after else end, trouble)
 
 
@@ -192,8 +209,8 @@ def _resolved(known: Ontology, words: str) -> tuple[Element, Mapping[str, str]] 
         return None
 
 
-def _noun(text: str, start: int) -> tuple[str, int, bool, str] | None:
-    """Return the word of the ontology from a place on, its end, whether it is a plural, and what is lost."""
+def _noun(text: str, start: int) -> tuple[str, int, str] | None:
+    """Return the word of the ontology from a place on, its end, and what is lost."""
     tokens = text[start:].split(" ")[:3]
     for count in range(len(tokens), 0, -1):
         words = " ".join(tokens[:count])
@@ -207,10 +224,16 @@ def _noun(text: str, start: int) -> tuple[str, int, bool, str] | None:
         told = dict(ontology().resolve_with_properties(word)[1])
         rest = [value for key, value in properties.items() if told.get(key) != value]
         trouble = f"models tell classes, and not what is {', '.join(rest)}" if rest else ""
-        return word, start + len(words), words.endswith("s"), trouble
+        return word, start + len(words), trouble
     return None
 
 
+def is_person(word: str) -> bool:
+    """Return whether a word of the ontology names people."""
+    return ontology().resolve_with_properties(word)[0].name in SETS["people"]
+
+
 def _is_added(word: str, added: Collection[str]) -> bool:
-    element = ontology().resolve_with_properties(word)[0].name
-    return any(ontology().is_a(ontology().resolve_with_properties(one)[0].name, element) for one in added)
+    named, said = ontology().resolve_with_properties(word)
+    known = map(ontology().resolve_with_properties, added)
+    return any(ontology().is_a(one.name, named.name) and said.items() <= its.items() for one, its in known)

@@ -11,7 +11,8 @@ from roadworthy.errors import RuleError
 from roadworthy.ontology import CONDITIONS, ontology
 from roadworthy.rules.language import lexicon
 from roadworthy.rules.language.conditions import AND, INSTEAD, UNDERSTOOD, PlacePhrase, Tail
-from roadworthy.rules.language.nouns import ASPECTS, SCENE, NounReading, is_environment, noun_phrase
+from roadworthy.rules.language.lexicon import SETS
+from roadworthy.rules.language.nouns import SCENE, NounReading, is_environment, noun_phrase
 from roadworthy.rules.language.phrases import Phrase, VerbGroup, after_fillers, prepositional, verb_group
 from roadworthy.rules.language.reader import Reader
 from roadworthy.rules.language.words import Words
@@ -19,19 +20,10 @@ from roadworthy.rules.reading import Comparative, thing_in_words
 
 Value = tuple[str, str]
 """A property and what it is: ("color", "red")."""
-_SUN_DOWN = frozenset({"set", "fall", "go"})
-_SUN_UP = frozenset({"rise", "break"})
-_COMES = (
-    lexicon.words_of("fall begin roll shine descend develop form continue break become close start pour")
-    | lexicon.PRESENCE_VERBS
-    | lexicon.ADD_VERBS
-    | lexicon.SEE_VERBS
-) - {"pass", "follow"}  # what has passed is over
-
-
+# What has passed is over, and what approaches has not come.
+_COMES = (SETS["weather comes"] | SETS["add"] | SETS["see"]) - {"pass", "follow", "approach", "near"}
 _INTO = ("to", "into")
 _INSTEAD = ("with", "by", "for")  # what it is replaced by; but what comes with another comes beside it
-_WHEN = ("in", "at", "on", "during")  # "the scene is in winter"
 _ALIKE = 0.75  # of two words, one of which is probably a slip: "fogy" and "foggy" have 0.89
 
 
@@ -54,7 +46,7 @@ class WeatherReader(Reader):
         group, stop = found
         if group.lemma in lexicon.WEATHER_VERBS or (group.lemma == "stop" and stop < len(self.words)):
             return True
-        if group.lemma not in lexicon.CHANGE_VERBS | {"be"}:
+        if group.lemma not in SETS["change"] | {"be"}:
             return False
         stop = after_fillers(self.words, stop, ("very", "more"))
         if stop < len(self.words) and (
@@ -130,9 +122,9 @@ class WeatherReader(Reader):
             self.become(*lexicon.WEATHER_VERBS[lemma], None, words)
             self.leftover(self.tail())
             return
-        if lemma in lexicon.HEAVIER_VERBS | lexicon.LIGHTER_VERBS:
+        if lemma in SETS["heavier"] | SETS["lighter"]:
             self.affirmed(group)
-            kind: Comparative = "heavier" if lemma in lexicon.HEAVIER_VERBS else "lighter"
+            kind: Comparative = "heavier" if lemma in SETS["heavier"] else "lighter"
             self.leftover(self.tail())
             self.heavier(thing, kind, words)
             return
@@ -140,8 +132,8 @@ class WeatherReader(Reader):
             group.negated
             or group.no_longer
             or thing.negated
-            or (lemma == "be" and self.lower() in lexicon.ABSENT)
-            or lemma in lexicon.VANISH_VERBS | {"stop", "clear", "end"} | lexicon.REMOVE_VERBS - {"get"}
+            or (lemma == "be" and self.lower() in SETS["absent"])
+            or lemma in SETS["vanish"] | {"stop", "clear", "end"} | SETS["remove"] - {"get"}
         ):
             if lemma == "clear" and thing.element == "weather":
                 self._turns("sunny", words)
@@ -150,12 +142,12 @@ class WeatherReader(Reader):
         self.skip()
         if lemma == "give" and self.lower() == "way":
             self.result.bind(self.step(), "becomes")
-        if lemma in _SUN_DOWN and thing.element == "sunny":
-            self._turns("night", words)
+        sun = (thing.element == "sunny", lemma)
+        if sun == (True, "set") or (thing.element, lemma) == ("day", "break"):
+            self._turns("dusk" if sun[0] else "day", words)
             return
-        if lemma in _SUN_UP and thing.element in ("sunny", "day"):
-            self._turns("day", words)
-            return
+        if sun == (True, "rise") or (sun == (True, "go") and group.particle == "down"):
+            raise words.refuse("which time it is then is not said", lexicon.SUCH_AS["time"])
         if self.lower() in ("more", "much", "even") and self.lower(1) in lexicon.COMPARATIVES:
             self.result.bind(self.step(), "more")
         kind_of = lexicon.COMPARATIVES.get(self.lower())
@@ -197,15 +189,20 @@ class WeatherReader(Reader):
                 self.environment(thing)
                 self.leftover(self.tail(), allow_environment=True)
                 return
-            raise self._misspelt(self.at) or noun[0].words.refuse(
-                f"the {thing.element} cannot become this", self._such_as(thing)
-            )
+            reason = f"the {thing.element} cannot become this"
+            raise self._misspelt(self.at) or noun[0].words.refuse(reason, self._such_as(thing))
         self.at = noun[1]
         if lemma == "cover":
             self.result.bind(noun[0].words, "everywhere")
             self.environment(thing)
         else:
-            self.exchange_environment(thing, noun[0])
+            instead = thing.element in CONDITIONS and tuple(self.lower(k) for k in range(2)) in INSTEAD
+            if instead and (before := noun_phrase(self.words, self.at + 2)) is not None:
+                self.result.bind(self.step(2), "becomes")  # "the season is autumn instead of summer"
+                thing, self.at = before
+            # "Winter replaces autumn", or follows it.
+            pair = (noun[0], thing) if lemma in ("replace", "follow") else (thing, noun[0])
+            self.exchange_environment(*pair)
         self.leftover(self.tail(), allow_environment=True)
 
     def _environment_changes(self, thing: NounReading, group: VerbGroup, words: Words) -> None:
@@ -213,14 +210,18 @@ class WeatherReader(Reader):
         after = self.at
         tail = self.tail()
         before: tuple[str, ...] = _INTO
-        if group.lemma in lexicon.REPLACE_VERBS | lexicon.CHANGE_VERBS or thing.element == SCENE:
+        if group.lemma in SETS["replace"] | SETS["change"] or thing.element == SCENE:
             before += _INSTEAD
         if thing.element == SCENE:
-            before += _WHEN
+            before += (*SETS["when"],)
         named = [one for one in tail.phrases if one.thing is not None and one.preposition in before]
+        placed = [one for one in tail.phrases if one.position in ("front", "behind", "beside", "above")]
+        if thing.words[-1].lower == "sun" and placed:
+            raise placed[0].words.refuse("where the sun stands cannot be shown", ["it is sunny"])
         new = next((one for one in named if one.thing and is_environment(one.thing.element)), None)
         if new is not None and new.thing is not None:
-            self.exchange_environment(thing, new.thing)
+            comes = group.lemma == "substitute" and new.preposition == "for"  # "rain is substituted for snow"
+            self.exchange_environment(*((new.thing, thing) if comes else (thing, new.thing)))
             self.result.bind(new.words, new.thing.element)
             for one in tail.phrases:
                 if one.preposition == "from" and one.thing is not None and is_environment(one.thing.element):
@@ -237,10 +238,10 @@ class WeatherReader(Reader):
                 raise wrong
             if self.over() or self.lower() in AND:
                 raise words.refuse(f"what the {thing.element} becomes is not said", self._such_as(thing))
-            raise self.words[self.at : self.at + 1].refuse(
-                f"the {thing.element} cannot become this", self._such_as(thing)
-            )
-        if group.lemma in _COMES:
+            reason = f"the {thing.element} cannot become this"
+            raise self.words[self.at : self.at + 1].refuse(reason, self._such_as(thing))
+        over = group.lemma == "break" and not group.particle and thing.element in ontology().leaves("weather")
+        if group.lemma in _COMES and not over:
             more = {"level": tail.level} if tail.level else {}
             self.environment(dataclasses.replace(thing, properties={**thing.properties, **more}))
             self.leftover(tail, allow_environment=True, allow_place=True)
@@ -253,9 +254,8 @@ class WeatherReader(Reader):
 
     def exchange_environment(self, old: NounReading, new: NounReading) -> None:
         """Let one weather, time of day or season give way to another."""
-        before, after = (
-            {ontology().condition_of(name) for name in (one.element, *one.also)} for one in (old, new)
-        )
+        kind = ontology().condition_of
+        before, after = ({kind(name) for name in (one.element, *one.also)} for one in (old, new))
         # "The weather changes to night" says what it becomes, but of the wrong thing; a "sunny day" that
         # becomes a night is a time, and a scene becomes anything.
         fits = old.element in ("sunny", "day", SCENE) or before & after
@@ -272,10 +272,8 @@ class ExchangeReader(WeatherReader):
         """Read "are replaced with trees", "is changed into night", "is swapped for a truck"."""
         self.affirmed(group)
         tail = self.tail()
-        new = next(
-            (one for one in tail.phrases if one.preposition in ("with", "by", "to", "into", "for", "in to")),
-            None,
-        )
+        leads_on = (*_INTO, *_INSTEAD, "in to")
+        new = next((one for one in tail.phrases if one.preposition in leads_on), None)
         if new is None:
             value = self._bare_value()
             if value is None:
@@ -306,6 +304,9 @@ class ExchangeReader(WeatherReader):
             if one is not new and one.position is not None and one.preposition != "from"
         ] + ([] if inner is None else inner.phrases)
         self.environments(places)
+        two = inner is not None and [one for one in places if one not in inner.phrases]
+        if two and inner and self.place(inner.phrases) != PlacePhrase() != self.place(two):
+            raise two[0].words.refuse("what comes stands where the other stood", ["with trees"])
         # "Trees are substituted for the buildings": what is named first comes.
         comes = group.lemma == "substitute" and new.preposition == "for" and len(things) == 1
         if new.value is not None:
@@ -345,7 +346,7 @@ class ExchangeReader(WeatherReader):
         if self.lower() in lexicon.VALUES:
             begin = self.at
             self.at += 1
-            if self.lower() in lexicon.ONES:
+            if self.lower() in SETS["ones"]:
                 self.at += 1
             return lexicon.VALUES[self.words[begin].lower], self.words[begin : self.at]
         return None
@@ -357,6 +358,7 @@ class ExchangeReader(WeatherReader):
             return
         self.some(old)
         self.some(new)
+        self.check_earlier(old)
         self.check_amount(old)
         self.check_alone(new)
         old = self.resolved(old)
@@ -371,6 +373,7 @@ class ExchangeReader(WeatherReader):
             raise new.words.refuse(f"a {new.element} in the place of a {old.element} changes nothing")
         replaced = {"replacement": new.element, "target_properties": old.properties, "part": old.part_changed}
         where = place or PlacePhrase()
+        self.check_painted(old, where)
         self.result.infer(where.changed("replace", old.element, new.properties, **replaced))
 
     def _other_value(
@@ -378,6 +381,7 @@ class ExchangeReader(WeatherReader):
     ) -> None:
         """Give a thing another value of a property: "the light turns red", "is replaced with a red one"."""
         self.some(thing)
+        self.check_earlier(thing)
         self.check_amount(thing)
         thing = self.resolved(thing)
         key, name = value
@@ -392,16 +396,15 @@ class ExchangeReader(WeatherReader):
             target[old[0]] = old[1]
         if target.get(key) == name:
             raise words.refuse(f"it is {name} before and after: nothing changes")
-        replaced = {"replacement": thing.element, "target_properties": target, "part": thing.part_changed}
+        given = {"replacement": thing.element, "target_properties": target, "part": thing.part_changed}
         where = place or PlacePhrase()
-        self.result.infer(
-            where.changed("replace", thing.element, {**thing.properties, key: name}, **replaced)
-        )
+        self.check_painted(thing, where)
+        self.result.infer(where.changed("replace", thing.element, {**thing.properties, key: name}, **given))
 
     def _skip_aspect(self) -> None:
         """Step over "its colour" in "changes its colour from green to red"."""
-        owned = 1 if self.lower() in lexicon.DETERMINERS else 0
-        if self.lower(owned) in ASPECTS and self.lower(owned + 1) in ("from", "to", "into"):
+        owned = 1 if self.lower() in SETS["determiners"] else 0
+        if self.lower(owned) in SETS["aspects"] and self.lower(owned + 1) in ("from", "to", "into"):
             self.result.bind(self.step(owned + 1), "replace")
 
     def _whereabouts(self, inner: Tail | None) -> tuple[Value | None, PlacePhrase]:
@@ -419,7 +422,7 @@ class ExchangeReader(WeatherReader):
         begin = self.at
         self._skip_aspect()
         value = self._bare_value()
-        if value is not None and not (group.lemma == "be" and self.noun_at(0)):
+        if value is not None and not self.noun_at(0):
             self.affirmed(group)
             self.result.bind(group.words, "replace")
             instead = tuple(self.lower(k) for k in range(2)) in INSTEAD and lexicon.VALUES.get(self.lower(2))

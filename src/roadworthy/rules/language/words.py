@@ -114,9 +114,8 @@ def pipeline() -> Language:
             found = spacy.load(name, exclude=["ner"])
             # "20 km/h." ends a sentence: "h." is no abbreviation here.
             tokenizer: Any = found.tokenizer
-            tokenizer.rules = {
-                key: rule for key, rule in tokenizer.rules.items() if not _ENDING.fullmatch(key)
-            }
+            rules = tokenizer.rules.items()
+            tokenizer.rules = {key: rule for key, rule in rules if not _ENDING.fullmatch(key)}
             return found
     raise InputError(
         "rules need an English pipeline of spaCy, and none is installed: "
@@ -142,21 +141,9 @@ def analysed_all(texts: Iterable[str]) -> Iterator[Words]:
 def _words(doc: Doc) -> Words:
     tokens = [token for token in doc if not token.is_space]
     numbers = {token.i: number for number, token in enumerate(tokens)}
-    return Words(
-        doc.text,
-        tuple(
-            Word(
-                token.text,
-                token.lower_,
-                token.lemma_.lower(),
-                token.tag_,
-                token.pos_,
-                token.dep_,
-                numbers.get(token.head.i, number),
-                number,
-                token.idx,
-                token.idx + len(token.text),
-            )
-            for number, token in enumerate(tokens)
-        ),
-    )
+    items = []
+    for number, token in enumerate(tokens):
+        said = (token.text, token.lower_, token.lemma_.lower(), token.tag_, token.pos_, token.dep_)
+        head, begin = numbers.get(token.head.i, number), token.idx
+        items.append(Word(*said, head, number, begin, begin + len(token)))
+    return Words(doc.text, tuple(items))

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 from roadworthy.cases import OutcomeStatus, Requirement
 from roadworthy.errors import InputError, check_number
 from roadworthy.runs.comparison.pairing import (
+    ABSENT,
+    FAILED,
+    JUDGED,
     ChangedCases,
     Key,
     PairedCases,
-    Pairing,
     conditions_of,
     match_systems,
     pair_up,
@@ -29,10 +31,7 @@ if TYPE_CHECKING:
 # Methods whose cases depend on the answers: one name in two runs is not one case.
 _SEARCHES = frozenset({"coverage"})
 
-_JUDGED = ("passed", "violated", "error")
-_FAILED = ("violated", "error")
 _NOT = ("not applicable", "engine error")
-_ABSENT = "absent"
 
 
 class ComparisonVerdict(StrEnum):
@@ -167,6 +166,7 @@ def compare(
     systems: Mapping[str, str] | None = None,
     alpha: float = 0.05,
     anyway: bool = False,
+    examples: int = 5,
     stoppable: Stoppable | None = None,
 ) -> Comparison:
     """Compare two runs of the same requirements on the same data, case by case.
@@ -183,6 +183,7 @@ def compare(
             left out.
         alpha: The level of significance; intervals have the confidence that it leaves.
         anyway: Whether to compare runs with other data or seeds.
+        examples: How many broken and fixed cases of each requirement and system are named.
         stoppable: Is given what interrupts the comparison while it goes on, from another thread.
 
     Raises:
@@ -214,12 +215,11 @@ def compare(
             "these runs are not of the same cases: " + "; ".join(conditions.refusals) + ". Run both with the "
             "same data and seed, or compare them anyway with --anyway"
         )
-    searched = frozenset(
-        one.requirement.id for one in (*first.pairs, *second.pairs) if one.requirement.method in _SEARCHES
-    )
+    tried = (one.requirement for one in (*first.pairs, *second.pairs))
+    searched = {storable(one.id) for one in tried if one.method in _SEARCHES}
     # Rows are looked for by names as they are stored there: those of files may be no text.
     named = {storable(before): storable(after) for before, after in matched.items()}
-    paired = pair_up(first, second, Pairing(named, frozenset(map(storable, searched))), stoppable)
+    paired = pair_up(first, second, named, searched, examples, stoppable)
     differences = _differences(first.pairs, second.pairs, matched, others=not systems)
     # A requirement without a case that is judged in both runs is not compared.
     number = sum(1 for one in differences if (both := _pairs_of(one, paired)) is not None and both.kinds)
@@ -279,21 +279,21 @@ def _measured(
     if (found := _pairs_of(one, pairs)) is None:
         return one
     moves = found.moves
-    judged = {move: number for move, number in moves.items() if set(move) <= set(_JUDGED)}
+    judged = {move: number for move, number in moves.items() if set(move) <= set(JUDGED)}
     paired = sum(judged.values())
-    failed = [sum(count for move, count in judged.items() if move[side] in _FAILED) for side in (0, 1)]
-    broken = sum(count for move, count in judged.items() if move[0] == "passed" and move[1] in _FAILED)
-    fixed = sum(count for move, count in judged.items() if move[0] in _FAILED and move[1] == "passed")
+    failed = [sum(count for move, count in judged.items() if move[side] in FAILED) for side in (0, 1)]
+    broken = sum(count for move, count in judged.items() if move[0] == "passed" and move[1] in FAILED)
+    fixed = sum(count for move, count in judged.items() if move[0] in FAILED and move[1] == "passed")
     one = replace(
         one,
         paired=paired,
         fixed=fixed,
         broken=broken,
         still_failing=failed[0] - fixed,
-        new=sum(count for move, count in moves.items() if move[0] == _ABSENT),
-        gone=sum(count for move, count in moves.items() if move[1] == _ABSENT),
-        no_longer_judged=sum(count for (was, now), count in moves.items() if was in _JUDGED and now in _NOT),
-        newly_judged=sum(count for (was, now), count in moves.items() if was in _NOT and now in _JUDGED),
+        new=sum(count for move, count in moves.items() if move[0] == ABSENT),
+        gone=sum(count for move, count in moves.items() if move[1] == ABSENT),
+        no_longer_judged=sum(count for (was, now), count in moves.items() if was in JUDGED and now in _NOT),
+        newly_judged=sum(count for (was, now), count in moves.items() if was in _NOT and now in JUDGED),
         different=found.different,
         examples_broken=tuple(found.broken),
         examples_fixed=tuple(found.fixed),

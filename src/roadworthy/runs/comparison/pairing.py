@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -194,10 +194,10 @@ def _sha(record: Any) -> str:
 Key = tuple[str, str]
 """A requirement's id and the name that a system has in the second run."""
 
-_ABSENT = "absent"
+ABSENT = "absent"
 _DIFFERENT = "different"
-_FAILED = ("violated", "error")
-_PER_KIND = 5
+FAILED = ("violated", "error")
+JUDGED = ("passed", *FAILED)
 
 
 @dataclass(frozen=True)
@@ -236,21 +236,13 @@ class PairedCases:
     fixed: list[ChangedCases] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class Pairing:
-    """What to put side by side.
-
-    Attributes:
-        systems: For each system of the first run that has one, its name in the second.
-        unpaired: Requirements whose cases cannot be paired, because a search made them as it went.
-    """
-
-    systems: Mapping[str, str]
-    unpaired: frozenset[str]
-
-
 def pair_up(
-    first: StoredRun, second: StoredRun, pairing: Pairing, stoppable: Stoppable | None = None
+    first: StoredRun,
+    second: StoredRun,
+    systems: Mapping[str, str],
+    unpaired: Collection[str],
+    examples: int,
+    stoppable: Stoppable | None = None,
 ) -> dict[Key, PairedCases]:
     """Return the cases of two runs side by side, by requirement and system.
 
@@ -259,7 +251,9 @@ def pair_up(
     Args:
         first: The run before.
         second: The run after.
-        pairing: What to put side by side.
+        systems: For each system of the first run that has one, its name in the second.
+        unpaired: Requirements whose cases cannot be paired, because a search made them as it went.
+        examples: How many broken and fixed cases of each requirement and system are named.
         stoppable: Is given what interrupts it while it goes on, from another thread.
 
     Raises:
@@ -267,7 +261,7 @@ def pair_up(
     """
     found: dict[Key, PairedCases] = {}
     with joined({"first_rows": first, "second_rows": second}, stoppable or nullcontext) as connection:
-        _join(connection, pairing)
+        _join(connection, systems, unpaired)
         for requirement, system, before, after, number in _asked(
             connection, "SELECT requirement, system, before, after, count(*) FROM paired GROUP BY ALL"
         ):
@@ -280,20 +274,20 @@ def pair_up(
             found[requirement, system].kinds[size, change] = number
         _add_shifts(connection, found)
         for kind, name in (("broken", "after"), ("fixed", "before")):
-            for requirement, system, *rest in _asked(connection, _worst(kind, name)):
+            for requirement, system, *rest in _asked(connection, _worst(kind, name, examples)):
                 getattr(found[requirement, system], kind).append(ChangedCases(*rest))
     return found
 
 
-def _join(connection: duckdb.DuckDBPyConnection, pairing: Pairing) -> None:
+def _join(
+    connection: duckdb.DuckDBPyConnection, systems: Mapping[str, str], unpaired: Collection[str]
+) -> None:
     """Make the table of pairs: every case of either run once."""
     connection.execute("CREATE TABLE names (before VARCHAR, after VARCHAR)")
-    connection.executemany("INSERT INTO names VALUES ($1, $2)", list(map(list, pairing.systems.items())))
+    connection.executemany("INSERT INTO names VALUES ($1, $2)", list(map(list, systems.items())))
     connection.execute("CREATE TABLE searched (requirement VARCHAR)")
-    if pairing.unpaired:
-        connection.executemany(
-            "INSERT INTO searched VALUES ($1)", [[one] for one in sorted(pairing.unpaired)]
-        )
+    if unpaired:
+        connection.executemany("INSERT INTO searched VALUES ($1)", [[one] for one in sorted(unpaired)])
     columns = [_columns(connection, name) for name in ("first_rows", "second_rows")]
     shared = sorted(name for name in set(columns[0]) & set(columns[1]) if name.startswith("param."))
     same = " AND ".join(_alike(quoted(name)) for name in shared)
@@ -313,7 +307,7 @@ def _join(connection: duckdb.DuckDBPyConnection, pairing: Pairing) -> None:
                 coalesce(one.named, two.system) AS system,
                 coalesce(one."case", two."case") AS "case",
                 one."case" IS NOT NULL AND two."case" IS NOT NULL AND NOT ({same or "TRUE"}) AS differs,
-                coalesce(one.status, '{_ABSENT}') AS before, coalesce(two.status, '{_ABSENT}') AS after,
+                coalesce(one.status, '{ABSENT}') AS before, coalesce(two.status, '{ABSENT}') AS after,
                 one.margin AS margin_before, two.margin AS margin_after,
                 coalesce(two.reason, one.reason, '') AS reason,
                 {_shown("one", columns[0])} AS images_before, {_shown("two", columns[1])} AS images_after,
@@ -323,7 +317,7 @@ def _join(connection: duckdb.DuckDBPyConnection, pairing: Pairing) -> None:
         )
         SELECT * REPLACE (CASE WHEN differs THEN '{_DIFFERENT}' ELSE before END AS before,
             CASE WHEN differs THEN '{_DIFFERENT}' ELSE after END AS after),
-            before IN {_FAILED} AS failed_before, after IN {_FAILED} AS failed_after
+            before IN {FAILED} AS failed_before, after IN {FAILED} AS failed_after
         FROM both_of
         """
     )
@@ -364,14 +358,12 @@ def _shown(table: str, known: Sequence[str]) -> str:
     return f'CASE WHEN {table}."param.clip" IS NULL THEN {images} ELSE {shown} END'
 
 
-_JUDGED = "('passed', 'violated', 'error')"
-
 _KINDS = f"""
     SELECT requirement, system, size, change, count(*) FROM (
         SELECT requirement, system, cluster, count(*) AS size,
             count(*) FILTER (failed_after AND NOT failed_before)
             - count(*) FILTER (failed_before AND NOT failed_after) AS change
-        FROM paired WHERE before IN {_JUDGED} AND after IN {_JUDGED} GROUP BY requirement, system, cluster
+        FROM paired WHERE before IN {JUDGED} AND after IN {JUDGED} GROUP BY requirement, system, cluster
     ) GROUP BY requirement, system, size, change
 """
 
@@ -384,7 +376,7 @@ _SHIFTS = """
 """
 
 
-def _worst(kind: str, side: str) -> str:
+def _worst(kind: str, side: str, most: int) -> str:
     condition = (
         "failed_after AND before = 'passed'" if kind == "broken" else "failed_before AND after = 'passed'"
     )
@@ -394,7 +386,7 @@ def _worst(kind: str, side: str) -> str:
         FROM paired WHERE {condition}
         QUALIFY row_number() OVER (
             PARTITION BY requirement, system ORDER BY margin_{side} NULLS FIRST, "case"
-        ) <= {_PER_KIND}
+        ) <= {most}
         ORDER BY requirement, system, margin_{side} NULLS FIRST, "case"
     """
 

@@ -241,7 +241,7 @@ def diagrams(fragment: Fragment) -> Iterator[tuple[str, str]]:
         ['gsn.mmd']
     """
     whole = diagram(fragment)
-    if _fits(fragment, whole):
+    if len(fragment.edges) <= MOST_EDGES and len(whole) <= MOST_CHARACTERS:
         yield "gsn.mmd", whole
         return
     # The overview ends at the strategies; their goals are drawn in files of their own.
@@ -258,10 +258,6 @@ def diagrams(fragment: Fragment) -> Iterator[tuple[str, str]]:
         for group in _grouped(below.get(strategy, []), below, sizes):
             number += 1
             yield f"gsn-{strategy}-{number:03d}.mmd", diagram(fragment.part(group))
-
-
-def _fits(fragment: Fragment, text: str) -> bool:
-    return len(fragment.edges) <= MOST_EDGES and len(text) <= MOST_CHARACTERS
 
 
 def _grouped(

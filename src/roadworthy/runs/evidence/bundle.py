@@ -6,7 +6,6 @@ import hashlib
 import os
 import re
 import shutil
-import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -179,7 +178,11 @@ def write_bundle(
                 # What it should be: so whoever verifies the bundle finds it, too.
                 digests[path] = Path(path).stem
             told("Hashing files", number)
-        scratch = stack.enter_context(_scratch(run.folder if out is None else out.parent))
+        # On the same disk, so that what is written there can be moved; the dot keeps it out of SHA256SUMS.
+        beside = run.folder if out is None else out.parent
+        with writing(beside):
+            made = TemporaryDirectory(prefix=".evidence-", dir=beside, ignore_cleanup_errors=True)
+        scratch = Path(stack.enter_context(made))
         read = partial(told, "Reading cases")
         written = write_documents(run, scratch, digests, reqif=reqif, functional=functional, progress=read)
         digests |= {path: sha256_of(scratch / path) for path in written.paths}
@@ -220,18 +223,6 @@ def _check_place(folder: Path, out: Path) -> None:
         raise InputError(f"{out} must be new or an empty folder, or end in .zip; choose another")
     with writing(out.parent):
         out.parent.mkdir(parents=True, exist_ok=True)
-
-
-@contextmanager
-def _scratch(beside: Path) -> Iterator[Path]:
-    """Give a folder on the same disk, so that what is written there can be moved; it is gone afterwards."""
-    with writing(beside):
-        # The dot keeps it out of SHA256SUMS.
-        name = tempfile.mkdtemp(prefix=".evidence-", dir=beside)
-    try:
-        yield Path(name)
-    finally:
-        shutil.rmtree(name, ignore_errors=True)
 
 
 def _move_in(scratch: Path, folder: Path, paths: tuple[str, ...]) -> None:

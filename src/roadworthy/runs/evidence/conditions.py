@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import NamedTuple
 
 from roadworthy.cases import Scalar, Status
@@ -164,17 +164,21 @@ class Condition:
         low: The least amount of the band; None where the amount is not known.
         high: The end of the band, not in it unless it is the only amount or 1.
         cases: How many cases were applicable.
-        failures: How many of them failed.
+        clusters: How many clusters (drives, laps, scenes or frames) the applicable cases come from.
+        effective_cases: How many independent cases would say as much; None of a search.
+        failures: How many of the applicable cases failed.
+        rate: The share of them; None of a search, which chose the cases: then nothing is told of a rate.
+        lower: The lower end of the interval of the rate over clusters.
+        upper: Its upper end.
+        confidence: Of that interval.
+        accepted: The largest rate that the requirement accepts; None where it says none.
+        standing: Where the interval lies: ``above`` or ``within`` what is accepted, or ``undecided``. As of a
+            requirement, a rate of fewer than five clusters of several cases is undecided, unless none may
+            fail.
         not_applicable: How many were not applicable.
         worst_margin: The smallest margin.
         worst_case: The failing case that has it; the first that failed where none has a margin.
         worst_images: Its images, by their SHA-256.
-        accepted: The largest rate that the requirement accepts; None where it says none.
-        clusters: How many clusters (drives, laps, scenes or frames) the applicable cases come from.
-        effective: How many independent cases would say as much.
-        lower: The lower end of the interval of the rate over clusters.
-        upper: Its upper end.
-        searched: Whether a search chose the cases: then nothing is told of a rate.
     """
 
     requirement: str
@@ -184,70 +188,28 @@ class Condition:
     low: float | None
     high: float | None
     cases: int
+    clusters: int
+    effective_cases: float | None
     failures: int
+    rate: float | None
+    lower: float | None
+    upper: float | None
+    confidence: float | None
+    accepted: float | None
+    standing: str
     not_applicable: int
     worst_margin: float | None
     worst_case: str
     worst_images: str
-    accepted: float | None = None
-    clusters: int = 0
-    effective: float | None = None
-    lower: float | None = None
-    upper: float | None = None
-    searched: bool = False
-
-    @property
-    def rate(self) -> float | None:
-        """The share of applicable cases that failed; None of a search."""
-        return self.failures / self.cases if self.cases and not self.searched else None
-
-    @property
-    def standing(self) -> str:
-        """Where the interval lies: ``above`` or ``within`` what is accepted, or ``undecided``.
-
-        As of a requirement, a rate of fewer than five clusters of several cases is undecided, unless none
-        may fail.
-        """
-        lower, upper = self.lower, self.upper
-        few = self.accepted != 0 and self.clusters < min(FEWEST_CLUSTERS, self.cases)
-        if lower is None or upper is None or self.accepted is None or few:
-            return "undecided"
-        if lower > self.accepted:
-            return "above"
-        return "within" if upper <= self.accepted else "undecided"
 
     def record(self) -> dict[str, Scalar]:
         """Return it as one row."""
-        return {
-            "requirement": self.requirement,
-            "system": self.system,
-            "condition": self.condition,
-            "quantity": self.quantity,
-            "low": self.low,
-            "high": self.high,
-            "cases": self.cases,
-            "clusters": self.clusters,
-            "effective_cases": self.effective,
-            "failures": self.failures,
-            "rate": self.rate,
-            "lower": self.lower,
-            "upper": self.upper,
-            "confidence": None if self.searched else _CONFIDENCE,
-            "accepted": self.accepted,
-            "standing": self.standing,
-            "not_applicable": self.not_applicable,
-            # JSON has no number for a margin without a border, such as that of an object that was missed.
-            "worst_margin": _written(self.worst_margin),
-            "worst_case": self.worst_case,
-            "worst_images": self.worst_images,
-        }
+        # JSON has no number for a margin without a border, such as that of an object that was missed.
+        margin = self.worst_margin
+        return {**asdict(self), "worst_margin": str(margin) if margin in (math.inf, -math.inf) else margin}
 
 
-def _written(number: float | None) -> Scalar:
-    return str(number) if number is not None and math.isinf(number) else number
-
-
-COLUMNS = tuple(Condition("", "", "", "", None, None, 0, 0, 0, None, "", "").record())
+COLUMNS = tuple(field.name for field in fields(Condition))
 
 
 @dataclass(slots=True)
@@ -326,16 +288,22 @@ def _condition(
     *,
     searched: bool,
 ) -> Condition:
-    counted = (tally.cases, tally.failures, tally.not_applicable)
+    clusters, effective, standing = 0, None, "undecided"
+    bounds: tuple[float | None, float | None, float | None] = None, None, None
+    if tally.cases:
+        found = tally.clusters.rate()
+        clusters = found.clusters
+        if not searched:
+            effective, (lower, upper) = round(found.effective, 1), found.interval(_CONFIDENCE)
+            bounds = tally.failures / tally.cases, lower, upper
+            few = accepted != 0 and clusters < min(FEWEST_CLUSTERS, tally.cases)
+            if accepted is not None and not few and not lower <= accepted < upper:
+                standing = "above" if lower > accepted else "within"
+    counted = (tally.cases, clusters, effective, tally.failures)
     worst = (tally.worst_margin, tally.worst_case, tally.worst_images)
-    if not tally.cases:
-        return Condition(*key, low, high, *counted, *worst, accepted, searched=searched)
-    found = tally.clusters.rate()
-    if searched:
-        return Condition(*key, low, high, *counted, *worst, accepted, found.clusters, searched=True)
-    lower, upper = found.interval(_CONFIDENCE)
-    known = round(found.effective, 1), lower, upper
-    return Condition(*key, low, high, *counted, *worst, accepted, found.clusters, *known)
+    sure = None if searched else _CONFIDENCE
+    left_out = tally.not_applicable
+    return Condition(*key, low, high, *counted, *bounds, sure, accepted, standing, left_out, *worst)
 
 
 def band_of(amount: float) -> tuple[float, float]:

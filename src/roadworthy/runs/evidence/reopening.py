@@ -137,8 +137,11 @@ def _check_harmless(suite: Suite, gate: str) -> None:
 
 
 def _check_labellers(suite: Suite) -> None:
-    """Refuse data whose labels, depth or boxes come from what could run code or reach another machine."""
+    """Refuse data that lies elsewhere, or whose labels, depth or boxes come from what could run code."""
     for form in suite.form.data.values():
+        for place in (form.data, *map(str, form.options.values())):
+            if "://" in place:
+                raise InputError(_distrusted(suite.path.name, place))
         for what in ("labels", "depth", "boxes"):
             for source in str(form.options.get(what, "own")).split(","):
                 name = source.strip()

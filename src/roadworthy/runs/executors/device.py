@@ -11,6 +11,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pickle
+import sys
 import tempfile
 import threading
 import time
@@ -27,10 +28,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.errors import InputError, RoadworthyError, SystemUnderTestError
+from roadworthy.errors import DeviceError, InputError, RoadworthyError, SystemUnderTestError, words_of
 from roadworthy.frames import Frame
 from roadworthy.models import Network
-from roadworthy.models.network import OpensLater, Runtime, Tensor, device_of
+from roadworthy.models.network import OpensLater, Runtime, Tensor, breaks_device, device_of
 from roadworthy.runs.executors.faults import TIMEOUT
 
 _LONGEST = 80  # characters of the folder of sockets: systems take paths of 104 and more
@@ -79,9 +80,12 @@ class HeldRuntime(OpensLater):
         """Return the outputs for a batch of images.
 
         Raises:
-            SystemUnderTestError: It ended the holder, twice: the second time nobody else was asking.
+            SystemUnderTestError: It ended the holder, again and again while nobody else was asking.
+            DeviceError: No holder can open it.
         """
-        for alone in (False, True):
+        reason = f"it ended its process on {self.device}"
+        # The second time it may be given to a holder that is ending, because of who asked before.
+        for alone in (False, True, True):
             with self._turn(alone=alone):
                 connection = self._connection()
                 try:
@@ -89,12 +93,15 @@ class HeldRuntime(OpensLater):
                     connection.send_bytes(np.ascontiguousarray(images).data)
                     found = connection.recv()
                 except _ENDS:
+                    found = None
+                if found is None or isinstance(found, DeviceError):
                     self.__dict__.pop("_open").close()
+                    reason = str(found or reason)
                     continue
             if isinstance(found, Exception):
                 raise found
             return found
-        raise SystemUnderTestError(f"it ended its process on {self.device}")
+        raise SystemUnderTestError(reason)
 
     @contextmanager
     def _turn(self, *, alone: bool) -> Iterator[None]:
@@ -128,8 +135,13 @@ class HeldRuntime(OpensLater):
         holder.start()
         end = time.monotonic() + TIMEOUT
         while (found := _connected(self._socket)) is None:
-            if not holder.is_alive() or time.monotonic() > end:
-                raise SystemUnderTestError(f"no process opened it on {self.device}: see what was said before")
+            is_late = time.monotonic() > end
+            if is_late or not holder.is_alive():
+                why = f"in {TIMEOUT:.0f} s" if is_late else "as was said before"
+                raise DeviceError(
+                    f"no process can open it on {self.device}, {why}: see that the device is "
+                    "there and has room, and give the same command again, which goes on"
+                )
             time.sleep(_POLL)
         return found
 
@@ -146,10 +158,12 @@ def _own_folder() -> Path:
 
 
 def _connected(socket: Path) -> Connection | None:
-    try:
-        return Client(str(socket), "AF_UNIX")
-    except OSError:
-        return None
+    """Return a connection to a holder that greets: one that is ending still takes connections, silently."""
+    with suppress(*_ENDS):
+        connection = Client(str(socket), "AF_UNIX")
+        connection.recv_bytes()
+        return connection
+    return None
 
 
 def hold(network: bytes, socket: Path, starter: int) -> None:
@@ -161,6 +175,11 @@ def hold(network: bytes, socket: Path, starter: int) -> None:
         starter: The process of that worker.
     """
     runtime: Runtime = pickle.loads(network)
+    try:
+        # What opens later says only then that its device is not there.
+        getattr(runtime, "opened", None)
+    except Exception as error:
+        sys.exit(f"{type(error).__name__}: {words_of(error)}")
     turn, asking = threading.Lock(), list[Connection]()
     with Listener(str(socket), "AF_UNIX", backlog=64) as listener:
         threading.Thread(target=_watch, args=(starter, asking), daemon=True).start()
@@ -182,6 +201,7 @@ def _watch(starter: int, asking: list[Connection]) -> None:
 def _answer(connection: Connection, runtime: Runtime, turn: threading.Lock, asking: list[Connection]) -> None:
     """Answer the questions of one worker, one batch of all workers at a time."""
     with suppress(*_ENDS), connection:
+        connection.send_bytes(b"ready")
         while True:
             shape, kind = connection.recv()
             images = np.frombuffer(bytearray(connection.recv_bytes()), kind).reshape(shape)
@@ -192,5 +212,8 @@ def _answer(connection: Connection, runtime: Runtime, turn: threading.Lock, aski
                 except Exception as error:
                     is_plain = type(error).__module__ == "builtins" or isinstance(error, RoadworthyError)
                     found = error if is_plain else RuntimeError(f"{type(error).__name__}: {error}")
+                    if breaks_device(error):
+                        connection.send(DeviceError(words_of(error).partition("\n")[0]))
+                        os._exit(1)
                 asking.clear()
             connection.send(found)

@@ -147,6 +147,7 @@ class Dispatcher:
 
     def __init__(self, crew: Crew[Any], job: BatchJob, limits: Limits) -> None:
         self.ahead = crew.size * (crew.depth + 1)
+        self.makes_cases = id(job.data) in crew.known
         self._crew = crew
         self._job = job
         self._limits = limits
@@ -157,7 +158,7 @@ class Dispatcher:
 
     def submit(self, unit: WorkUnit, /) -> Callable[[], Done]:
         """Begin with a batch as soon as a worker is free."""
-        ticket = Ticket.of(unit)
+        ticket = Ticket(unit)
         self._waiting.extend(ticket.pieces)
         self._turn(0)
         return lambda: self._result(ticket)
@@ -282,7 +283,7 @@ class Dispatcher:
             return [piece]
         piece.deaths += fault == "died"
         if not piece.is_single:
-            again = piece.deaths == 1 and not piece.unit.sizes
+            again = piece.deaths == 1 and not (piece.unit.sizes or piece.unit.stretches)
             return [piece] if again else divided(piece, self._job)
         # What another system has left behind may end a process later, and nobody else is to blame for that.
         piece.wants_fresh = True

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -127,18 +127,11 @@ class Piece:
         return len(self.unit.cases) == 1 and len(self.unit.systems) == 1
 
 
-@dataclass(eq=False, slots=True)
 class Ticket:
-    """A batch that was handed in, with the pieces it was divided into."""
+    """A batch that was handed in, one piece at first, with the pieces it is divided into."""
 
-    pieces: list[Piece] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, unit: WorkUnit) -> Ticket:
-        """Return the ticket for a batch that is one piece."""
-        ticket = cls()
-        ticket.pieces.append(Piece(ticket, unit, tuple(range(len(unit.cases)))))
-        return ticket
+    def __init__(self, unit: WorkUnit) -> None:
+        self.pieces = [Piece(self, unit, tuple(range(len(unit.cases))))]
 
     @property
     def is_done(self) -> bool:
@@ -163,8 +156,9 @@ class Ticket:
 
 def divided(piece: Piece, job: BatchJob) -> list[Piece]:
     """Return a piece as its batches, or as one for each case and system, in its place on the ticket."""
-    if piece.unit.sizes:
-        parts = [Piece(piece.ticket, batch, tuple(range(len(batch.cases)))) for batch in piece.unit.batches()]
+    if piece.unit.sizes or piece.unit.stretches:
+        batches = piece.unit.batches(job)
+        parts = [Piece(piece.ticket, batch, tuple(range(len(batch.cases)))) for batch in batches]
     else:
         parts = [
             Piece(piece.ticket, WorkUnit((case,), (name,)), (place,))
@@ -181,8 +175,8 @@ def blame_of(fault: Fault, piece: Piece, limits: Limits) -> str:
     """Return why a case is an error; the same words whoever ran it.
 
     Example:
-        >>> unit = WorkUnit((), ("dave2",))
-        >>> blame_of("hangs", Piece(Ticket(), unit, ()), Limits(seconds=60))
+        >>> (piece,) = Ticket(WorkUnit((), ("dave2",))).pieces
+        >>> blame_of("hangs", piece, Limits(seconds=60))
         'dave2 gave no answer within 60 s, tried alone; its process was ended'
     """
     (name,) = piece.unit.systems

@@ -167,9 +167,8 @@ def pack_job(job: BatchJob) -> tuple[PackedJob, dict[int, str]]:
     if job.simulator is not None:
         add("simulator", job.simulator, "the simulator")
     add("method", job.method, f"the method {job.method.name}")
-    names = ("tested", "batch_size", "retention", "gate", "rows")
-    rest = {name: getattr(job, name) for name in names}
-    return PackedJob(parts, digests, rest), known
+    names = ("tested", "batch_size", "retention", "gate", "rows", "requirements", "seed", "shard")
+    return PackedJob(parts, digests, {name: getattr(job, name) for name in names}), known
 
 
 def _on_device(system: Any, digest: str) -> Any:

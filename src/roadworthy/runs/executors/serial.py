@@ -45,6 +45,7 @@ class Here:
     """A session without workers: a batch is carried out when it is waited for."""
 
     ahead = 0
+    makes_cases = True
 
     def __init__(self, carry: Callable[[WorkUnit], Done]) -> None:
         self._carry = carry

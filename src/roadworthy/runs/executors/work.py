@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from hashlib import sha256
-from typing import Literal, Protocol, Self, TypeAlias, get_args
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Literal, Protocol, Self, TypeAlias, get_args
 
-from roadworthy.cases import BaseMethod, Case, Dataset, Method, Status, Verdict
+from roadworthy.cases import (
+    BaseMethod,
+    Case,
+    Dataset,
+    FramewiseMethod,
+    Method,
+    Original,
+    Requirement,
+    Status,
+    Verdict,
+    ids_of,
+)
 from roadworthy.errors import check_choice, check_number
 from roadworthy.frames import Frame
 from roadworthy.images import encode_image
@@ -20,16 +33,19 @@ from roadworthy.runs.batches import (
     Made,
     distinct_sources,
     frames_of,
-    key_of,
+    group,
     looked_at,
     make_frames,
-    sources_of,
+    rounds,
     with_visual_change,
 )
 from roadworthy.runs.gate import REFUSED, Gate
 from roadworthy.runs.store.parts import RowBlock
 from roadworthy.runs.store.rows import row_of
 from roadworthy.seeding import rng_for
+
+if TYPE_CHECKING:
+    from roadworthy.runs.shards import Shard
 
 ImageRetention: TypeAlias = Literal["failures", "sample", "all", "none"]
 """Of which cases the frames are stored; failures are violations, errors and what the gate refuses, a sample
@@ -78,8 +94,8 @@ class Retention:
         return bool(rng_for(self.seed, "keep", case.id).random() < share)
 
 
-Frames: TypeAlias = Mapping[Hashable, Made]
-"""What was made of each source of a frame."""
+Frames: TypeAlias = Sequence[Sequence[Made]]
+"""What was made of the sources of each case."""
 
 Pair: TypeAlias = tuple[str, str]
 """The id of a requirement and the name of a system."""
@@ -99,6 +115,9 @@ class BatchJob:
         data: The frames; cases that speak of it need not carry it.
         gate: What looks at changed frames before a system is asked; None for nothing.
         rows: Whether finished rows come back, where nobody has to be told the verdicts.
+        requirements: What is tested, by id.
+        seed: Of the cases.
+        shard: The share of the batches that is carried out; None for all.
     """
 
     method: Method
@@ -110,6 +129,53 @@ class BatchJob:
     data: Dataset | None = None
     gate: Gate | None = None
     rows: bool = False
+    requirements: Mapping[str, Requirement] = field(default_factory=dict)
+    seed: int = 0
+    shard: Shard | None = None
+
+    @cached_property
+    def stretches(self) -> int:
+        """How many stretches of frames there are whose cases anybody can make; 0 where the driver must.
+
+        A stretch has as many frames as a batch may have, and no batch has cases of two. So batches are the
+        same whoever makes them, and however many stretches are made at a time.
+        """
+        is_framewise = getattr(type(self.method), "cases", None) is FramewiseMethod.cases
+        if not is_framewise or not self.rows or self._known is None:
+            return 0
+        return -(-len(self._known[0]) // self.batch_size)
+
+    @cached_property
+    def _known(self) -> tuple[Sequence[str], Sequence[str], int] | None:
+        """The ids of the frames, what each belongs to, and the key of their chances."""
+        ids = None if self.data is None else ids_of(self.data)
+        if ids is None:
+            return None
+        key = int(rng_for(self.seed, "cases").integers(2**63))
+        clusters: Sequence[str] | None = getattr(self.data, "clusters", None)
+        return ids, ids if clusters is None else clusters, key
+
+    def batches(self, stretches: range) -> Iterator[list[Case]]:
+        """Yield the batches of some stretches."""
+        for number in stretches:
+            streams = {id: self._cases(one, number) for id, one in self.requirements.items()}
+            for batch in group(rounds(streams), self.batch_size):
+                if self.shard is None or self.shard.has(batch):
+                    yield batch
+
+    def _cases(self, requirement: Requirement, stretch: int) -> Iterator[Case]:
+        assert isinstance(self.method, FramewiseMethod)
+        assert self.data is not None
+        assert self._known is not None
+        ids, clusters, key = self._known
+        first = stretch * self.batch_size
+        for number in range(first, min(first + self.batch_size, len(ids))):
+            original = Original(self.data, number)
+            for case in self.method.frame_cases(requirement, ids[number], original, key):
+                if not case.cluster:
+                    # Nobody has seen the case yet, and a copy would check everything in it again.
+                    object.__setattr__(case, "cluster", clusters[number])
+                yield case
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,15 +187,21 @@ class WorkUnit:
         systems: The names of the systems.
         blame: Where it is not empty no system is asked: each case is an error, for this reason.
         sizes: How many of the cases are in its first, second … batch; empty where all are one batch.
+        stretches: Those whose cases the worker makes itself, where it is given none.
     """
 
     cases: tuple[Case, ...]
     systems: tuple[str, ...]
     blame: str = ""
     sizes: tuple[int, ...] = ()
+    stretches: range = range(0)
 
-    def batches(self) -> Iterator[WorkUnit]:
+    def batches(self, job: BatchJob) -> Iterator[WorkUnit]:
         """Yield its batches: what a network answers may depend on what else is in its batch."""
+        for batch in job.batches(self.stretches):
+            yield WorkUnit(tuple(batch), self.systems)
+        if self.stretches:
+            return
         stop = 0
         for size in self.sizes or (len(self.cases),):
             start, stop = stop, stop + size
@@ -151,6 +223,18 @@ class Cost:
 
     making: list[float] = field(default_factory=list)
     evaluating: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def total(self) -> float:
+        """All of it."""
+        return sum(self.making) + sum(self.evaluating.values())
+
+    def plus(self, other: Cost) -> Cost:
+        """Return both together."""
+        making = [sum(each) for each in zip_longest(self.making, other.making, fillvalue=0.0)]
+        systems = (*self.evaluating, *other.evaluating)
+        both = {one: self.evaluating.get(one, 0.0) + other.evaluating.get(one, 0.0) for one in systems}
+        return Cost(making, both)
 
     @classmethod
     def of(cls, requirement: str, spent: Spent) -> Cost:
@@ -246,17 +330,17 @@ def carry(job: BatchJob, unit: WorkUnit) -> Done:
     done = Done()
     start = time.perf_counter()
     try:
-        for batch in unit.batches():
-            sources = distinct_sources(batch.cases)
+        for batch in unit.batches(job):
+            sources, asked = distinct_sources(batch.cases)
             found = looked_at(job.gate, sources, make_frames(sources))
-            frames = dict(zip(map(key_of, sources), found, strict=True))
-            for case in batch.cases:
-                for place, source in enumerate(sources_of(case)):
-                    seconds = 0.0 if isinstance(source, Frame) else frames[key_of(source)].seconds
+            for case, numbers in zip(batch.cases, asked, strict=True):
+                for place, number in enumerate(numbers):
+                    seconds = 0.0 if isinstance(sources[number], Frame) else found[number].seconds
                     done.spent[case.requirement_id, place] += seconds
+            made = [[found[number] for number in numbers] for numbers in asked]
             kept: dict[int, str] = {}
             for name in batch.systems:
-                _answer(job, batch, name, frames, done, kept)
+                _answer(job, batch, name, made, done, kept)
     except Exception as error:
         # What was judged before it counts.
         done.error = error
@@ -269,17 +353,16 @@ def listens(method: Method) -> bool:
     return getattr(type(method), "feedback", None) is not BaseMethod.feedback
 
 
-def _answer(
-    job: BatchJob, unit: WorkUnit, name: str, frames: Frames, done: Done, kept: dict[int, str]
-) -> None:
+def _answer(job: BatchJob, unit: WorkUnit, name: str, made: Frames, done: Done, kept: dict[int, str]) -> None:
     """Add the results of one system."""
     places = [
         place for place, case in enumerate(unit.cases) if (case.requirement_id, name) in job.tested
     ]  # fmt: skip
-    each, verdicts = _verdicts(job, [unit.cases[place] for place in places], name, frames, unit.blame)
+    cases, frames = [unit.cases[place] for place in places], [made[place] for place in places]
+    each, verdicts = _verdicts(job, cases, name, frames, unit.blame)
     start = time.perf_counter()
-    for place, (verdict, shown) in zip(places, verdicts, strict=True):
-        case, seconds = unit.cases[place], time.perf_counter() - start
+    for place, case, (verdict, shown) in zip(places, cases, verdicts, strict=True):
+        seconds = time.perf_counter() - start
         if verdict.margin is not None:
             seconds += each * len(shown)
         keeps = job.retention.keeps(case, verdict)
@@ -294,7 +377,8 @@ def _verdicts(
 ) -> tuple[float, Iterator[tuple[Verdict, tuple[Frame, ...]]]]:
     """Return how long the system took for a frame, and the verdicts."""
     if blame:
-        return 0.0, ((Verdict.error(case, blame), frames_of(case, frames)) for case in cases)
+        failed = (Verdict.error(case, blame) for case in cases)
+        return 0.0, zip(failed, map(frames_of, frames), strict=True)
     answered = Answered(cases, job.systems[name], job.batch_size, frames, job.simulator)
     return answered.seconds / max(1, answered.asked), answered.judged(job.method)
 
@@ -313,6 +397,9 @@ class Session(Protocol):
 
     ahead: int
     """How many batches may wait for their turn."""
+
+    makes_cases: bool
+    """Whether workers have the data, and so can make cases themselves."""
 
     def submit(self, unit: WorkUnit, /) -> Callable[[], Done]:
         """Begin with a batch, now or later; what is returned waits for it."""

@@ -2,7 +2,6 @@
 
 - :mod:`~roadworthy.runs.sinks.mlflow_runs`: a run as nested MLflow runs (extra ``mlflow``);
 - :mod:`~roadworthy.runs.sinks.fiftyone_groups`: failing cases as a grouped FiftyOne data set, in its format;
-- :mod:`~roadworthy.runs.sinks.supervision_boxes`: boxes to and from ``supervision.Detections``;
 - :mod:`~roadworthy.runs.sinks.maite_wrappers`: data and detectors to and from the protocols of MAITE.
 
 Nothing here is imported before it is used.

@@ -16,11 +16,10 @@ from roadworthy._files import naming
 from roadworthy.cases import Dataset, Prediction
 from roadworthy.errors import FrameError, InputError, SystemUnderTestError
 from roadworthy.frames import Boxes, Frame
+from roadworthy.frames.formats.files import ClassNames, Names, by_number
 from roadworthy.frames.formats.maite import MaiteTarget, as_numpy
 from roadworthy.models import SystemUnderTest
 
-Names = Sequence[str] | Mapping[int, str]
-ClassNames = Mapping[str, str | None]
 Image = NDArray[np.uint8]
 
 
@@ -44,7 +43,7 @@ class MaiteDataset:
         self._data = data
         self._names = names
         self._class_names = class_names
-        self.metadata: dict[str, Any] = {"id": data.name, "index2label": _numbered(names)}
+        self.metadata: dict[str, Any] = {"id": data.name, "index2label": by_number(names)}
 
     def __len__(self) -> int:
         return len(self._data)
@@ -113,7 +112,7 @@ class MaiteModel:
         self._system = system
         self._names = names
         self._class_names = class_names
-        self.metadata: dict[str, Any] = {"id": system.name, "index2label": _numbered(names)}
+        self.metadata: dict[str, Any] = {"id": system.name, "index2label": by_number(names)}
 
     def __call__(self, input_batch: Sequence[Any], /) -> list[MaiteTarget]:
         """Return the detections for a batch of images."""
@@ -160,10 +159,6 @@ class FromMaiteModel:
         if not self._least:
             return answers
         return [one[one.scores >= self._least] if one.scores is not None else one for one in answers]
-
-
-def _numbered(names: Names) -> dict[int, str]:
-    return dict(names) if isinstance(names, Mapping) else dict(enumerate(names))
 
 
 def _id(metadata: Any, what: str) -> str:

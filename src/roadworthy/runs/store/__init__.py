@@ -20,7 +20,6 @@ from roadworthy.runs.store.locking import locked
 from roadworthy.runs.store.manifest import (
     add_notes,
     begin_manifest,
-    check_manifest,
     complete_manifest,
     model_notes,
     notes_of,
@@ -41,7 +40,6 @@ __all__ = [
     "StoredRun",
     "add_notes",
     "begin_manifest",
-    "check_manifest",
     "clip_images",
     "complete_manifest",
     "digest_of_dataset",

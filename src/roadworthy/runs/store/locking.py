@@ -14,6 +14,7 @@ from contextvars import ContextVar
 from pathlib import Path
 
 from roadworthy.errors import InputError
+from roadworthy.places import is_address
 from roadworthy.runs.store.writing import storing
 
 LOCK = ".lock"
@@ -63,6 +64,8 @@ def hold(folder: Path) -> Callable[[], None]:
     """
     from filelock import FileLock, Timeout
 
+    if is_address(folder):
+        raise InputError(f"{folder} is an address: write `with roadworthy.places.kept(…) as folder` round it")
     path = folder / LOCK
     with storing(folder):
         if folder.exists() and not folder.is_dir():

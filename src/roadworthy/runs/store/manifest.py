@@ -279,9 +279,11 @@ def _record(tested: Tested) -> dict[str, Any]:
 def _check_same(there: Mapping[str, Any], mine: Mapping[str, Any], folder: Path) -> None:
     if different := difference(there, mine):
         what, found, wanted = different
+        others = "other requirements, models, data or options were given; "
         raise InputError(
-            f"{folder} holds a run with {what} {found}, and it cannot go on with {what} {wanted}: run with "
-            "the same, or choose another folder with --out"
+            f"{folder} holds a run with {what} {found}, and it cannot go on with {what} {wanted}: "
+            f"{others if what.startswith('suite ') else ''}run with the same, or choose another folder with "
+            "--out"
         )
 
 
@@ -395,6 +397,15 @@ def add_notes(folder: Path, *, run: Iterable[str] = (), models: ModelNotes | Non
     }
     if added != before and (added["run"] or added["models"]):
         write_manifest(folder, {**manifest, "notes": added})
+
+
+def add_seconds(folder: Path, seconds: Mapping[str, float]) -> None:
+    """Add to what the manifest keeps of how long requirements took, all processes together."""
+    manifest = read_manifest(folder)
+    if manifest is not None and seconds:
+        before = manifest.get("seconds", {})
+        added = {id: round(before.get(id, 0.0) + took, 3) for id, took in seconds.items()}
+        write_manifest(folder, {**manifest, "seconds": {**before, **added}})
 
 
 def model_notes(manifest: Mapping[str, Any] | None) -> dict[str, dict[str, list[str]]]:

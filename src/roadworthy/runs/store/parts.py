@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from roadworthy._files import naming, parse_json
 from roadworthy.cases import Scalar, Status, Verdict
 from roadworthy.errors import InputError
-from roadworthy.runs.store.rows import CORE_COLUMNS, LATER_COLUMNS, MEASURE, Kinds, Row, table_of
+from roadworthy.runs.store.rows import ARROW_TYPES, CORE_COLUMNS, LATER_COLUMNS, MEASURE, Kinds, Row, table_of
 from roadworthy.runs.store.writing import clear_unfinished, write_whole
 
 if TYPE_CHECKING:
@@ -22,18 +22,24 @@ if TYPE_CHECKING:
 
 _OPEN = "open-"
 _REOPENED = "reopened-"
-_STATUSES = frozenset(map(str, Status))
-_encoded = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_STATUSES = {one.value: one for one in Status}
+_encoded = json.JSONEncoder(ensure_ascii=False, separators=(",\n", ":")).encode
 
 
-def encode_row(row: Row) -> bytes:
-    r"""Return a row as a line of the open file: numbers keep their kind and every digit.
+def encode_rows(rows: Sequence[Row]) -> bytes:
+    r"""Return rows as lines of the open file: numbers keep their kind and every digit.
 
     Example:
-        >>> encode_row({"case": "c0", "margin": 0.1, "param.amount": 3, "measure.gap": float("inf")})
+        >>> encode_rows([{"case": "c0", "margin": 0.1, "param.amount": 3, "measure.gap": float("inf")}])
         b'{"case":"c0","margin":0.1,"param.amount":3,"measure.gap":Infinity}\n'
     """
-    return _encoded({name: value for name, value in row.items() if value is not None}).encode() + b"\n"
+    return _lines([{name: value for name, value in row.items() if value is not None} for row in rows])
+
+
+def _lines(rows: Sequence[Row]) -> bytes:
+    # All at once, which is much faster. Text has no line ends in JSON, so these separate rows and columns.
+    text = _encoded(rows)[1:-1].replace("},\n{", "}\n{").replace(",\n", ",")
+    return f"{text}\n".encode() if rows else b""
 
 
 @dataclass
@@ -41,21 +47,31 @@ class RowBlock:
     r"""Rows of one requirement on one system, ready for the open file.
 
     Attributes:
-        lines: The rows, as the file holds them.
         statuses: What each shows.
         telling: Those of the rows that tell of the kind of values in a column first.
 
     Example:
         >>> block = RowBlock()
         >>> block.add({"case": "c0", "status": "passed"})
-        >>> block.lines, block.statuses
-        ([b'{"case":"c0","status":"passed"}\n'], ['passed'])
+        >>> block.content(), block.statuses
+        (b'{"case":"c0","status":"passed"}\n', ['passed'])
     """
 
-    lines: list[bytes] = field(default_factory=list)
     statuses: list[str] = field(default_factory=list)
     telling: list[Row] = field(default_factory=list)
+    _content: bytes = b""
+    _rows: list[Row] = field(default_factory=list)
     _kinds: Kinds = field(default_factory=Kinds)
+
+    def content(self) -> bytes:
+        """Return the rows as the file holds them."""
+        self._content += _lines(self._rows)
+        self._rows = []
+        return self._content
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Where it travels it is written, so that who gets it need not do so.
+        return {**self.__dict__, "_content": self.content(), "_rows": []}
 
     def add(self, row: Row) -> None:
         """Add a row.
@@ -65,12 +81,12 @@ class RowBlock:
         """
         if self._kinds.check(row):
             self.telling.append(row)
-        self.lines.append(encode_row(row))
+        self._rows.append(row)
         self.statuses.append(str(row["status"]))
 
     def join(self, later: RowBlock) -> None:
         """Add the rows of another block."""
-        self.lines += later.lines
+        self._content = self.content() + later.content()
         self.statuses += later.statuses
         self.telling += later.telling
 
@@ -113,9 +129,10 @@ def _is_row(row: object, kinds: Kinds, shapes: set[tuple[object, ...]]) -> TypeG
     if not isinstance(row, dict) or "case" not in row or str(row.get("status")) not in _STATUSES:
         return False
     shape = (*row, *map(type, row.values()))
-    # Whole numbers may be too large.
-    if shape in shapes and int not in shape:
-        return True
+    if shape in shapes:
+        # Whole numbers may be too large.
+        whole = [one for one in row.values() if type(one) is int]
+        return not whole or (_fits("", min(whole)) and _fits("", max(whole)))
     if not all(map(_fits, row, row.values())):
         return False
     try:
@@ -188,7 +205,7 @@ class Parts:
 
     def reopen(self, number: int, rows: list[Row]) -> None:
         """Replace a shard and all after it by an open one, in steps that :meth:`recover` can finish."""
-        write_whole(self.folder / f"{_REOPENED}{number:08d}.jsonl", b"".join(map(encode_row, rows)))
+        write_whole(self.folder / f"{_REOPENED}{number:08d}.jsonl", encode_rows(rows))
         self._finish_reopening(number)
 
     def _finish_reopening(self, number: int) -> None:
@@ -222,12 +239,13 @@ def opened_part(path: Path) -> Iterator[pyarrow.parquet.ParquetFile]:
 
 
 def _check_columns(path: Path, schema: pyarrow.Schema) -> None:
-    """Refuse a table in which a column of every row is missing or of another kind."""
-    found = {field.name: str(field.type) for field in schema}
-    for name, kind in CORE_COLUMNS.items():
-        if found.get(name) != kind and (name in found or name not in LATER_COLUMNS):
+    """Refuse a table in which a column of every row is missing, or one is of a kind that no row has."""
+    found = {one.name: "two columns" if schema.names.count(one.name) > 1 else str(one.type) for one in schema}
+    for name in (*CORE_COLUMNS, *found):
+        kinds = [CORE_COLUMNS[name]] if name in CORE_COLUMNS else ARROW_TYPES.values()
+        if found.get(name) not in kinds and (name in found or name not in LATER_COLUMNS):
             came = f"{found[name]} there" if name in found else "no such column"
-            raise damaged(path, ValueError(f"expected {kind} in the column {name}, got {came}"))
+            raise damaged(path, ValueError(f"expected {' or '.join(kinds)} in the column {name}, got {came}"))
 
 
 def damaged(path: Path, error: Exception) -> InputError:
@@ -304,6 +322,7 @@ class Snapshot:
             # Not kept open: whoever merges runs reads very many at a time.
             with opened_part(path) as file:
                 table = file.read()
+                table.validate(full=True)  # text that is none
             yield table
         yield table_of(self.newest)
 
@@ -345,6 +364,8 @@ def read_verdicts(folder: Path) -> Iterator[Verdict]:
     for table in _snapshot(folder).tables():
         columns = {name: table[name].to_pylist() for name in table.column_names}
         core = [columns[name] for name in ("case", "requirement", "status", "margin", "reason")]
+        # What is no status is refused with the name of its case.
+        core[2] = [_STATUSES.get(one, one) for one in core[2]]
         named = {name.removeprefix(MEASURE): columns[name] for name in columns if name.startswith(MEASURE)}
         # The numbers are there so that each case has as many of these as of the others.
         measured = zip(range(len(table)), *named.values(), strict=True)
@@ -363,10 +384,10 @@ def verdict_of(row: Row) -> Verdict:
         case_id=str(row["case"]),
         requirement_id=str(row["requirement"]),
         status=Status(str(row["status"])),
-        margin=_number(row["margin"]),
+        margin=_number(row.get("margin")),
         reason=str(row["reason"]),
         measures={name.removeprefix(MEASURE): row[name] for name in row if name.startswith(MEASURE)},
-        visual_change=_number(row["visual_change"]),
+        visual_change=_number(row.get("visual_change")),
         cluster=str(row.get("cluster") or ""),
     )
 

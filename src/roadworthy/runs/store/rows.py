@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -27,13 +28,14 @@ LATER_COLUMNS = frozenset({"cluster"})
 PARAMETER = "param."
 MEASURE = "measure."
 
-_ARROW_TYPES: dict[type, str] = {bool: "bool", int: "int64", float: "double", str: "string"}
+ARROW_TYPES: dict[type, str] = {bool: "bool", int: "int64", float: "double", str: "string"}
+"""The kinds of values of parameters and measures, and the Arrow types of their columns."""
 
 Row: TypeAlias = dict[str, Scalar]
 
 
 def row_of(case: Case, verdict: Verdict, system: str, images: Iterable[str]) -> Row:
-    """Return the row of a case.
+    """Return the row of a case, without what is not known.
 
     Args:
         case: The case.
@@ -61,11 +63,13 @@ def row_of(case: Case, verdict: Verdict, system: str, images: Iterable[str]) -> 
         **{PARAMETER + name: value for name, value in case.parameters.items()},
         **{MEASURE + name: value for name, value in verdict.measures.items()},
     }
+    for name in ("margin", "visual_change"):
+        if row[name] is None:
+            del row[name]
+    if "".join([*row, *[value for value in row.values() if type(value) is str]]).isascii():
+        return row
     return {
-        name if name.isascii() else storable(name): storable(value)
-        if isinstance(value, str) and not value.isascii()
-        else value
-        for name, value in row.items()
+        storable(name): storable(value) if isinstance(value, str) else value for name, value in row.items()
     }
 
 
@@ -107,7 +111,7 @@ of type str
     def learn(self, columns: Mapping[str, str]) -> None:
         """Take in the columns of a stored table, by their Arrow types."""
         for name, arrow in columns.items():
-            kind = next((kind for kind, alias in _ARROW_TYPES.items() if alias == arrow), None)
+            kind = next((kind for kind, alias in ARROW_TYPES.items() if alias == arrow), None)
             if kind is not None and name not in CORE_COLUMNS:
                 self._kinds.setdefault(name, kind)
 
@@ -118,16 +122,23 @@ def table_of(rows: Sequence[Row]) -> pyarrow.Table:
 
     fields = dict(CORE_COLUMNS)
     names = [*fields, *sorted(set[str]().union(*rows) - set(fields))]
-    columns: dict[str, list[Scalar]] = {name: [row.get(name) for row in rows] for name in names}
+    columns = {name: _column(name, rows) for name in names}
     for name, values in columns.items():
         kinds = set(map(type, values)) - {type(None)}
         if name not in fields:
-            fields[name] = _ARROW_TYPES[float if float in kinds else kinds.pop()]
+            fields[name] = ARROW_TYPES[float if float in kinds else kinds.pop()]
         if fields[name] == "double" and kinds != {float}:
             # Arrow refuses whole numbers that a double holds only nearly.
             columns[name] = [None if value is None else float(value) for value in values]
     schema = pyarrow.schema([(name, pyarrow.type_for_alias(kind)) for name, kind in fields.items()])
     return pyarrow.table(columns, schema=schema)
+
+
+def _column(name: str, rows: Sequence[Row]) -> list[Scalar]:
+    try:
+        return list(map(itemgetter(name), rows))
+    except KeyError:
+        return [row.get(name) for row in rows]
 
 
 def to_parquet(rows: Sequence[Row]) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Self
@@ -119,6 +120,7 @@ class RunStore:
         self._open = 0
         self._good_bytes = 0
         self._waiting: list[bytes] = []
+        self._waiting_rows = 0
         self._flushed = time.monotonic()
         self._kinds = Kinds()
         self._counts = dict.fromkeys(Status, 0)
@@ -269,17 +271,20 @@ class RunStore:
         """
         for row in rows.telling:
             self._kinds.check(row)
-        while start < len(rows.lines):
+        content, count = rows.content(), len(rows.statuses)
+        while start < count:
             self._make_room()
-            taken = rows.lines[start : start + self._shard_rows - self._open]
-            for status in rows.statuses[start : start + len(taken)]:
-                self._counts[Status(status)] += 1
-            self._waiting += taken
-            self._open += len(taken)
-            start += len(taken)
+            stop = min(count, start + self._shard_rows - self._open)
+            for status, number in Counter(rows.statuses[start:stop]).items():
+                self._counts[Status(status)] += number
+            is_whole = stop - start == count
+            self._waiting.append(content if is_whole else b"".join(content.splitlines(True)[start:stop]))
+            self._waiting_rows += stop - start
+            self._open += stop - start
+            start = stop
             if self._open >= self._shard_rows:
                 self._fill()
-        if len(self._waiting) >= _WAITING_ROWS or time.monotonic() - self._flushed >= _WAITING_SECONDS:
+        if self._waiting_rows >= _WAITING_ROWS or time.monotonic() - self._flushed >= _WAITING_SECONDS:
             self.flush()
 
     def add_image(self, image: npt.NDArray[np.uint8] | bytes) -> str:
@@ -301,7 +306,7 @@ class RunStore:
         with storing(self.folder):
             append_at(self._parts.open_path(len(self._sizes)), self._good_bytes, content, wait_for_disk=sync)
         self._good_bytes += len(content)
-        self._waiting = []
+        self._waiting, self._waiting_rows = [], 0
         if sync:
             _SYNCS.took(time.monotonic() - self._flushed)
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from roadworthy._files import naming
 from roadworthy.cases import Outcome, Requirement, Scalar, Status
 from roadworthy.errors import InputError, suggest
+from roadworthy.places import copied, is_address
 from roadworthy.runs.store.manifest import MANIFEST, read_manifest
 from roadworthy.runs.store.parts import Snapshot, damaged, opened_part
 from roadworthy.runs.store.rows import (
@@ -29,6 +30,7 @@ from roadworthy.runs.store.writing import image_path
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow
 
 
 Stoppable = Callable[[Callable[[], None]], AbstractContextManager[object]]
@@ -272,7 +274,7 @@ class StoredRun:
         Raises:
             InputError: The folder holds no run, or a file is missing or cannot be read.
         """
-        folder = Path(folder)
+        folder = copied(folder) if is_address(folder) else Path(folder)
         places = sorted((folder / "runs").glob("*/*/requirements.jsonl"))
         begun = (folder / MANIFEST).is_file()
         # That of a suite lists what shall be run, before anything is; rows lie beside that of a single run.
@@ -302,14 +304,23 @@ class StoredRun:
         return read_manifest(self.folder)
 
     @cached_property
+    def _records(self) -> Sequence[Mapping[str, Any]]:
+        whole = self.folder / "requirements.jsonl"
+        return read_records(whole) if whole.is_file() else []
+
+    @property
+    def asked(self) -> list[str]:
+        """The ids of all requirements, in the order of their suite."""
+        with naming(self.folder / "requirements.jsonl"):
+            return [*dict.fromkeys(str(one["id"]) for one in self._records)]
+
+    @cached_property
     def problems(self) -> Mapping[tuple[str, str], tuple[Requirement, str]]:
         """What could not be tried, by the ids of requirements and names of systems, and why."""
-        whole = self.folder / "requirements.jsonl"
-        records = read_records(whole) if whole.is_file() else []
-        with naming(whole):
+        with naming(self.folder / "requirements.jsonl"):
             return {
                 (str(one["id"]), str(one.get("system"))): (read_requirement(one), str(one["problem"]))
-                for one in records
+                for one in self._records
                 if "problem" in one
             }
 
@@ -345,6 +356,15 @@ class StoredRun:
             InputError: It is no SELECT, or is not understood, or a file is damaged.
         """
         return answers(self._connection, self.snapshots, sql, parameters)
+
+    def table(self, sql: str) -> pyarrow.Table:
+        """Return the answer to a SELECT as a table: for very many rows.
+
+        Raises:
+            InputError: It is not understood, or a file is damaged.
+        """
+        with _refusing(self.snapshots, sql):
+            return self._connection.cursor().sql(sql).to_arrow_table()
 
     def worst(self, requirement: str | None = None, system: str | None = None, count: int = 50) -> list[Row]:
         """Return the worst failures: violations by margin, the farthest from passing first, then errors.

@@ -13,14 +13,13 @@ from uuid import uuid4
 import numpy as np
 import numpy.typing as npt
 
+from roadworthy._files import FULL
 from roadworthy.cases import Scalar
 from roadworthy.errors import InputError
 from roadworthy.images import encode_image
 
 UNFINISHED = ".part-"
 """How the names of files begin that are not whole yet."""
-
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
@@ -42,7 +41,7 @@ stored before is whole: make room and run again
         yield
     except OSError as error:
         told = error.strerror or str(error) or type(error).__name__
-        if error.errno in _FULL:
+        if error.errno in FULL:
             told += "; what was stored before is whole: make room and run again"
         elif error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
             told += "; choose a folder that may be written to"

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from roadworthy.runs.suites.estimating import SuiteEstimate, estimate_passes, estimate_suite
+from roadworthy.runs.suites.estimating import estimate_suite
 from roadworthy.runs.suites.passes import passes_of
 from roadworthy.runs.suites.planning import SuitePlan, Trial, plan_suite
 from roadworthy.runs.suites.reading import Suite, SuiteError, read_suite, suite_of
@@ -18,12 +18,10 @@ from roadworthy.runs.suites.running import RunWatcher, SuiteResult, run_suite
 __all__ = [
     "Suite",
     "SuiteError",
-    "SuiteEstimate",
     "SuitePlan",
     "SuiteResult",
     "Trial",
     "RunWatcher",
-    "estimate_passes",
     "estimate_suite",
     "passes_of",
     "plan_suite",

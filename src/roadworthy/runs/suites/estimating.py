@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -136,6 +137,22 @@ class SuiteEstimate:
             f"These are estimates from {sum(one.probed for one in self.passes)} cases that "
             "were tried just now; starting workers, hashing the data, report and evidence come on top."
         )
+
+
+def seconds_of(text: str) -> float:
+    """Return how long a time is that was written as people do.
+
+    Raises:
+        InputError: It is no time.
+
+    Example:
+        >>> seconds_of("90s"), seconds_of("30 min"), seconds_of("1.5 h")
+        (90.0, 1800.0, 5400.0)
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|min|h)", text.strip())
+    if found is None or not float(found[1]):
+        raise InputError(f"a time must be written as 90s, 30min or 2h, got {text!r}")
+    return float(found[1]) * {"s": 1, "min": 60, "h": 3600}[found[2]]
 
 
 def _duration(seconds: float) -> str:

@@ -126,8 +126,7 @@ def passes_of(plan: SuitePlan, done: Collection[tuple[str, str]] = ()) -> list[P
                 groups[trial.kind.name, trial.requirement.id, pair[1]] = [[pair]]
             continue
         # What may end early goes in an order of its own.
-        early = trial.requirement.acceptance.early
-        chunks = groups.setdefault((trial.kind.name, trial.data, early), [[]])
+        chunks = groups.setdefault((trial.kind.name, trial.data, trial.requirement.acceptance.early), [[]])
         if len({one.requirement.id for one, _ in chunks[-1]}) >= MOST:
             chunks.append([])
         chunks[-1].extend(open_pairs)

@@ -27,7 +27,7 @@ from roadworthy.runs.store.digests import (
     digest_of_things,
 )
 from roadworthy.runs.suites.forms import EntryForm
-from roadworthy.runs.suites.kinds import KINDS, Context, Kind, OtherTask, Part, kind_of
+from roadworthy.runs.suites.kinds import KINDS, Context, Kind, NoTruth, OtherTask, Part, kind_of
 from roadworthy.runs.suites.opening import Facts, OpenedData, OpenedModel, look_at, open_data, open_model
 from roadworthy.runs.suites.reading import Suite, SuiteError, about_rule, complain
 from roadworthy.runs.suites.schema import SuiteForm
@@ -183,6 +183,14 @@ def plan_suite(
         return planner.plan(progress)
 
 
+def misread_entries(suite: Suite) -> list[FileProblem]:
+    """Return what is wrong with what requirements say; no model and no data is opened for it."""
+    planner = _Planner(suite, Context(suite.folder, suite.form.seed), (), None, None)
+    for id, entry in suite.form.requirements.items():
+        planner.read_parts(id, entry)
+    return planner.complaints
+
+
 def chosen_entries(form: SuiteForm, only: Sequence[str]) -> dict[str, EntryForm]:
     """Return the entries of a suite that have one of some ids, tags or kinds, or a part of that name."""
 
@@ -240,7 +248,7 @@ class _Planner:
             raise InputError(self._nothing_chosen())
         for kind in KINDS.values():
             kind.read_ahead([one for one in entries.values() if kind_of(one) is kind], self.context)
-        parts = {id: self._parts(id, entry) for id, entry in progress(entries.items())}
+        parts = {id: self.read_parts(id, entry) for id, entry in progress(entries.items())}
         self._open(entries)
         if not self.complaints:
             known = {name: one for name, one in self.made.models.items() if name not in self.closed}
@@ -280,7 +288,7 @@ class _Planner:
 
     # What is read
 
-    def _parts(self, id: str, entry: EntryForm) -> list[Part[Any]]:
+    def read_parts(self, id: str, entry: EntryForm) -> list[Part[Any]]:
         place: Place = ("requirements", id, entry.key)
         if place not in self.suite.file.places:
             place = place[:2]
@@ -433,7 +441,7 @@ class _Planner:
     def _tell_misfits(self, id: str, whole: str, reasons: dict[tuple[str, str], str]) -> None:
         """Complain about a requirement that fits nothing; note which models it does not fit."""
         fit = {model for (_, model), reason in reasons.items() if not reason}
-        if not fit:
+        if not fit and not all(isinstance(reason, NoTruth) for reason in reasons.values()):
             first = next(iter(reasons.values()))
             self._complain(("requirements", id), f"{whole} fits no model and data here: {first}", key=True)
             return

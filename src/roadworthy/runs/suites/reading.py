@@ -23,6 +23,7 @@ from roadworthy._yaml import (
     yaml_text,
 )
 from roadworthy.errors import InputError, RuleError, suggest
+from roadworthy.places import is_address, shown
 from roadworthy.runs.suites.forms import as_name, names_of
 from roadworthy.runs.suites.kinds import FORMS, KINDS
 from roadworthy.runs.suites.kinds.coverage import CoverageForm
@@ -123,10 +124,6 @@ class Suite:
             return self.form.suite
         return self.path.name.removesuffix(".yaml").removesuffix(".yml").removesuffix(".suite")
 
-    def complain(self, *place: str, message: str) -> FileProblem:
-        """Return a complaint about what is written at a place."""
-        return complain(self.file, place, message)
-
 
 def read_suite(path: str | PathLike[str], started: Path | None = None, *, of_run: bool = False) -> Suite:
     """Read a suite.
@@ -206,6 +203,8 @@ def suite_of(document: Mapping[str, Any], out: Path | None = None) -> Suite:
             rule: If it rains, slow down.
     """
     data = {key: _with_names(value) if key in _NAMED else value for key, value in document.items()}
+    if out is not None and is_address(shown(str(out))):
+        out = None  # a copy of it: the run lies elsewhere
     if out is not None and (way := os.path.relpath(Path.cwd(), out)) and not way.strip("./\\"):
         # From anywhere else the way would lead through folders of this machine, which a run does not name.
         data["base"] = way
@@ -254,15 +253,15 @@ def _given(entry: Any) -> Any:
     return found
 
 
-_LINE = re.compile(r":(\d+):\d+: ")
+_PLACE = re.compile(r":(\d+):(\d+): ")
 
 
 class SuiteFileError(SuiteError):
     """The file of a suite cannot be read at all."""
 
     def __init__(self, message: str) -> None:
-        place = _LINE.search(message)
-        super().__init__([FileProblem(message, int(place[1]) if place else 0, message)])
+        line, column = map(int, place.groups()) if (place := _PLACE.search(message)) else (0, 1)
+        super().__init__([FileProblem(message, line, message, column - 1)])
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         return type(self), (self.complaints[0].message,)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from roadworthy.runs.store.digests import digest_of_file, digest_of_model, diges
 from roadworthy.runs.store.locking import LOCK
 from roadworthy.runs.store.manifest import (
     Tested,
+    add_seconds,
     begin_manifest,
     check_manifest,
     complete_manifest,
@@ -32,6 +34,7 @@ from roadworthy.runs.store.manifest import (
 )
 from roadworthy.runs.store.rows import encode_record, read_records
 from roadworthy.runs.store.writing import storing, write_whole
+from roadworthy.runs.suites.ordering import Order
 from roadworthy.runs.suites.passes import Pass, passes_of
 from roadworthy.runs.suites.planning import SuitePlan, engines_of, plan_suite
 from roadworthy.runs.suites.reading import SUITE_FILE, Suite, read_suite, without_budgets
@@ -42,6 +45,7 @@ COMMAND = "command"
 """Which command made a run that has a suite all the same, among the settings of its manifest."""
 _BATCH = 64
 _EVERY = 5.0  # seconds
+_SHORTEST = 10.0  # seconds that are divided once more
 
 
 class RunWatcher:
@@ -87,6 +91,7 @@ class SuiteResult:
         seconds: How long the run took now.
         preparing: How many of these passed before the first case: hashing, and cutting things out of data.
         shard: Of which share of the suite it is; None for all of it.
+        open: What those came to so far whose time was over before they were decided.
     """
 
     folder: Path
@@ -98,6 +103,7 @@ class SuiteResult:
     seconds: float = 0.0
     preparing: float = 0.0
     shard: Shard | None = None
+    open: dict[tuple[str, str], Outcome] = field(default_factory=dict)
 
     def count(self, status: OutcomeStatus) -> int:
         """Return how many requirements have an outcome, each on each model."""
@@ -106,7 +112,7 @@ class SuiteResult:
     @property
     def complete_before(self) -> bool:
         """Whether nothing was left to run."""
-        return len(self.before) == len(self.outcomes) and not self.failures
+        return len(self.before) == len(self.outcomes) and not self.failures and not self.open
 
     def folder_of(self, requirement: str, model: str) -> Path:
         """Return where the rows of a requirement on a model lie."""
@@ -136,8 +142,9 @@ class SuiteResult:
             return VIOLATED
         if self._engine_errors:
             return FAILED
-        inconclusive = self.count(OutcomeStatus.INCONCLUSIVE) and not accept_inconclusive
-        return INCONCLUSIVE if inconclusive else PASSED
+        accepted = accept_inconclusive or not self.count(OutcomeStatus.INCONCLUSIVE)
+        # What was not tried to its end is never accepted.
+        return PASSED if accepted and not self.open else INCONCLUSIVE
 
     @property
     def _engine_errors(self) -> int:
@@ -166,9 +173,11 @@ class SuiteResult:
             parts[0] += self._basis()
         if self.failures:
             parts.append(f"{len(self.failures)} could not be tried")
+        if self.open:
+            parts.append(f"{len(self.open)} open when the time was over, and the same command goes on")
         if self._engine_errors:
             parts.append(f"an image engine failed in {_many(self._engine_errors, 'case')}")
-        tried = (*self.outcomes, *self.failures)
+        tried = (*self.outcomes, *self.failures, *self.open)
         requirements, models = len({pair[0] for pair in tried}), len({pair[1] for pair in tried})
         pairs = f", {len(tried)} results" if len(tried) != requirements else ""
         what = f"{_many(requirements, 'requirement')} on {_many(models, 'model')}{pairs}"
@@ -192,6 +201,8 @@ def run_suite(
     resume: bool = True,
     next_free: bool = False,
     shard: Shard | None = None,
+    budget: float = inf,
+    order: Order | None = None,
 ) -> SuiteResult:
     """Test everything that a suite asks for.
 
@@ -210,6 +221,9 @@ def run_suite(
         next_free: Whether to write to the next folder that is free, or holds this very run, where the one
             that is given holds something else: out-2, out-3 and so on.
         shard: The share of the cases that is tested, and of the searches; all of them if left out.
+        budget: Seconds after which no further case begins. Half of them are shared by all, half of the rest
+            by what is still open, and so on; the same run with another budget goes on.
+        order: What says which cases come first; that of suite and data if left out.
 
     Raises:
         SuiteError: Something that the suite names cannot be used.
@@ -235,14 +249,20 @@ def run_suite(
     plan = suite
     watch = watcher or RunWatcher()
     begun = time.monotonic()
+    if shard is not None and (order is not None or budget < inf):
+        raise InputError("a shard takes its share of a whole run: leave out order and budget")
+    if order is not None and budget < inf:
+        raise InputError(
+            "what comes first of an order fails more often than the rest: leave out the order, or the budget"
+        )
     tested: Tested | None = None
     if next_free:
-        tested = _tested(plan, images, watch, shard, executor)
+        tested = _tested(plan, images, watch, shard, executor, order)
         out = _place_for(plan, tested, out, watch, resume=resume)
     with locked(out):
         if not resume and read_manifest(out) is not None:
             raise InputError(_taken(out))
-        tested = tested or _tested(plan, images, watch, shard, executor)
+        tested = tested or _tested(plan, images, watch, shard, executor, order)
         check_manifest(out, **_but_budgets(out, plan, tested))
         if isinstance(executor, Shards):
             check_free(out, [LOCK])
@@ -262,20 +282,39 @@ def run_suite(
         _keep_suite(plan, out, tested)
         _write_requirements(result)
         written = time.monotonic()
-        for one in to_do:
+        if order is not None:
+            to_do.sort(key=lambda one: order.of_requirements([id for id, _ in one.pairs]), reverse=True)
+        for one, until in _turns(to_do, result, begun + budget):
             watch.begins(one.name, one.cases)
             retained = images, min(1.0, plan.suite.form.passes * len(one.trials) / max(1, one.cases))
-            _run(one, result, retained, executor, watch)
+            _run(one, result, retained, executor, watch, until, order)
             # Outcomes also stand beside the rows: thousands of passes need not write all of them each time.
-            if time.monotonic() - written > _EVERY or one is to_do[-1]:
+            if time.monotonic() - written > _EVERY:
                 _write_requirements(result)
                 written = time.monotonic()
+        _write_requirements(result)
         result.outcomes = _in_order(plan, result.outcomes)
+        add_seconds(out, {id: one.total for id, one in result.costs.items()})
         _note(result, watch, executor)
-        if not result.failures:
+        if not result.failures and not result.open:
             complete_manifest(out)
     result.seconds = time.monotonic() - begun
     return result
+
+
+def _turns(passes: Sequence[Pass], result: SuiteResult, end: float) -> Iterator[tuple[Pass, float]]:
+    """Yield what is run next, and until when; what is open then comes again with the time that is left."""
+    while passes:
+        now = time.monotonic()
+        # A few seconds are not divided further: beginning again takes a moment, too.
+        end_of_turn = now + (end - now) / 2 if _SHORTEST < end - now < inf else end
+        for left in range(len(passes), 0, -1):
+            now = time.monotonic()
+            yield passes[-left], now + max(0.0, end_of_turn - now) / left
+        if not result.open or time.monotonic() >= end:
+            return
+        pairs = {(trial.requirement.id, model) for trial, model in result.plan.pairs}
+        passes = passes_of(result.plan, pairs - result.open.keys())
 
 
 def _note(result: SuiteResult, watch: RunWatcher, executor: Executor | None) -> None:
@@ -363,11 +402,18 @@ def _in_order(plan: SuitePlan, outcomes: Mapping[tuple[str, str], Outcome]) -> d
 
 
 def _tested(
-    plan: SuitePlan, images: ImageRetention, watch: RunWatcher, shard: Shard | None, executor: Executor | None
+    plan: SuitePlan,
+    images: ImageRetention,
+    watch: RunWatcher,
+    shard: Shard | None,
+    executor: Executor | None,
+    order: Order | None,
 ) -> Tested:
     """Return what is tested, as a manifest has it."""
     suite = plan.suite
     settings: dict[str, Any] = {"title": suite.name, "sample": plan.context.sample, "images": images}
+    if order is not None:
+        settings["order"] = f"by what failed in {order.digest}"
     settings["gate"] = OFF if plan.gate is None else plan.gate.name
     if shard is not None:
         settings["shard"] = str(shard)
@@ -430,8 +476,14 @@ def _run(
     retained: tuple[ImageRetention, float],
     executor: Executor | None,
     watch: RunWatcher,
+    until: float = inf,
+    order: Order | None = None,
 ) -> None:
     """Carry out a pass; where that fails, try its parts one by one, so that others are not lost."""
+    for pair in one.pairs:
+        # Whatever came of an earlier turn.
+        result.open.pop(pair, None)
+        result.failures.pop(pair, None)
     try:
         systems = one.systems()
         found = run_several(
@@ -451,31 +503,33 @@ def _run(
             resume=True,
             gate=one.plan.gate,
             shard=None if one.is_whole else result.shard,
+            until=until,
+            order=None if order is None else order.of_case,
         )
     except RoadworthyError as error:
         if isinstance(executor, Shards):
             raise
-        if len(one.pairs) > 1 and result.shard is not None:
-            # Parts of it would have other batches, and take another share.
-            for pair in one.in_order():
+        alone = len(one.pairs) == 1
+        # Parts of a shard would have other batches, and take another share.
+        if not alone and result.shard is None:
+            for part in one.halves():
+                _run(part, result, retained, executor, watch, until, order)
+            return
+        for pair in one.in_order():
+            if alone and isinstance(error, SystemUnderTestError):
+                # The system says so itself: that is an outcome, and a rerun would come to the same.
+                outcome = result.outcomes[pair] = _without_answers(one, pair, str(error), result.folder)
+                watch.concluded(*pair, outcome)
+            else:
                 result.failures[pair] = str(error)
                 watch.failed(*pair, str(error))
-            return
-        if len(one.pairs) > 1:
-            for part in one.halves():
-                _run(part, result, retained, executor, watch)
-            return
-        (pair,) = one.pairs
-        if isinstance(error, SystemUnderTestError):
-            # The system says so itself: that is an outcome, and a rerun would come to the same.
-            outcome = result.outcomes[pair] = _without_answers(one, pair, str(error), result.folder)
-            watch.concluded(*pair, outcome)
-        else:
-            result.failures[pair] = str(error)
-            watch.failed(*pair, str(error))
         return
-    result.costs.update(found.costs)
+    for id, cost in found.costs.items():
+        result.costs[id] = result.costs[id].plus(cost) if id in result.costs else cost
     for pair, came in found.results.items():
+        if came.is_open:
+            result.open[pair] = came.outcome
+            continue
         result.outcomes[pair] = came.outcome
         watch.concluded(*pair, came.outcome)
 

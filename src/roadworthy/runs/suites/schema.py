@@ -62,11 +62,6 @@ def _named(given: object) -> object:
     return given
 
 
-def _as_off(given: object) -> object:
-    """Turn what YAML makes of a plain off into the word."""
-    return OFF if given is False else given
-
-
 class SuiteForm(Form):
     """A suite of requirements: what is tested, on what, and what must hold."""
 
@@ -80,7 +75,8 @@ class SuiteForm(Form):
     passes: int = setting(
         "Of how many cases that pass images are stored as well, for each requirement and model.", 0, ge=0
     )
-    gate: Annotated[Text, BeforeValidator(_as_off)] = setting(
+    # YAML makes a plain off into False.
+    gate: Annotated[Text, BeforeValidator(lambda given: OFF if given is False else given)] = setting(
         "What looks at changed frames before a model is asked: street, off, or a detector of yours.", STREET
     )
     models: Annotated[

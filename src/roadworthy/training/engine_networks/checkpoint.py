@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import count
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from roadworthy._files import replacing
+from roadworthy._files import parse_json, replacing
 from roadworthy._yaml import read_yaml
 from roadworthy.errors import InputError
 from roadworthy.models.network import existing
@@ -148,11 +147,10 @@ def _read_global(shapes: Shapes) -> dict[str, object]:
             "these are the weights of Pix2pixHD's feature encoder (netE), which paints nothing; give those "
             "of the generator (netG)"
         )
-    last = shapes[f"model.{4 + 6 * halvings + blocks + 1}.weight"]
     return {
         "architecture": "cyclegan" if first[1] == 3 else "pix2pixhd-global",
         "input_nc": first[1],
-        "output_nc": last[0],
+        "output_nc": shapes[f"model.{4 + 6 * halvings + blocks + 1}.weight"][0],
         "ngf": first[0],
         "n_downsampling": halvings,
         "n_blocks": blocks,
@@ -165,11 +163,10 @@ def _read_local(shapes: Shapes) -> dict[str, object]:
     first = shapes[f"model{enhancers}_1.1.weight"]
     halvings = _counted(shapes, "model.{}.weight", 4, 3)
     blocks = _counted(shapes, "model1_2.{}.conv_block.1.weight")
-    last = shapes[f"model{enhancers}_2.{blocks + 4}.weight"]
     return {
         "architecture": "pix2pixhd-local",
         "input_nc": first[1],
-        "output_nc": last[0],
+        "output_nc": shapes[f"model{enhancers}_2.{blocks + 4}.weight"][0],
         "ngf": first[0],
         "n_downsample_global": halvings,
         "n_blocks_global": _counted(shapes, "model.{}.conv_block.1.weight", 4 + 3 * halvings),
@@ -245,7 +242,7 @@ def read_onnx(path: Path) -> dict[str, Any]:
     if NOTE not in notes:
         raise InputError(f"cannot use {path}: it does not say which network it holds; give its checkpoint")
     try:
-        note = json.loads(notes[NOTE])
+        note = parse_json(notes[NOTE])
         architecture, settings = note["architecture"], note["settings"]
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"cannot use {path}: what it says of its network is not understood") from error

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, dataclass_transform
 
-from roadworthy.errors import InputError, suggest
+from roadworthy.errors import InputError, check_known
 from roadworthy.models.torch_module import imported_torch
-from roadworthy.training.settings import check_settings, whole
+from roadworthy.training.loop import check_settings, whole
 
 if TYPE_CHECKING:
     import torch
@@ -376,14 +376,12 @@ def settings_for(architecture: str, settings: Mapping[str, object]) -> NetworkSe
         roadworthy.errors.InputError: 'unit' has no setting 'n_blocks': known names are activ, dim, input_dim,
         n_downsample, n_res, pad_type
     """
-    if architecture not in _CLASSES:
-        raise InputError(f"there is no network {architecture!r}: {suggest(str(architecture), ARCHITECTURES)}")
+    check_known("there is no network", architecture, ARCHITECTURES)
     kind = _CLASSES[architecture]
     fields = dataclasses.fields(kind)
     known = [one.name for one in fields]
     for name in settings:
-        if name not in known:
-            raise InputError(f"{architecture!r} has no setting {name!r}: {suggest(str(name), known)}")
+        check_known(f"{architecture!r} has no setting", name, known)
     missing = [one.name for one in fields if one.default is dataclasses.MISSING and one.name not in settings]
     if missing:
         raise InputError(f"{architecture!r} needs the setting {', '.join(missing)}")
@@ -478,8 +476,7 @@ def shapes_of(settings: NetworkSettings) -> dict[str, tuple[int, ...]]:
         >>> shapes_of(UnitSettings())["enc.model.0.conv.weight"]
         (64, 3, 7, 7)
     """
-    library = imported_torch("build a network")
-    with library.device("meta"):
+    with imported_torch("build a network").device("meta"):
         return {name: tuple(one.shape) for name, one in _built(settings).state_dict().items()}
 
 

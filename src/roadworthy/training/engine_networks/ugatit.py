@@ -186,8 +186,7 @@ def _attended(found: torch.Tensor, gap_fc: nn.Module, gmp_fc: nn.Module) -> tupl
     ):
         logits.append(classifier(pooled.flatten(1)))
         # The public code takes the first parameter, which under spectral norm is the weight before it.
-        weight = next(classifier.parameters())
-        weighted.append(found * weight[:, :, None, None].to(found.dtype))
+        weighted.append(found * next(classifier.parameters())[:, :, None, None].to(found.dtype))
     return torch.cat(weighted, dim=1), torch.cat(logits, dim=1)
 
 

@@ -20,8 +20,7 @@ from roadworthy.seeding import rng_for
 from roadworthy.training import loop
 from roadworthy.training.engines.feed import Batch, DomainFeed, PictureFeed
 from roadworthy.training.engines.settings import EngineSettings, write_sheet
-from roadworthy.training.loop import CHECKPOINT, Learner, TrainingCheckpoint
-from roadworthy.training.settings import StepResult, Watcher
+from roadworthy.training.loop import CHECKPOINT, Learner, StepResult, TrainingCheckpoint, Watcher
 
 HISTORY = "history.csv"
 SHEETS = "sheets"
@@ -87,9 +86,7 @@ class EngineMethod(ABC):
 
     def autocast(self) -> Any:
         """Return the context in which networks run."""
-        if self.half is None:
-            return contextlib.nullcontext()
-        return torch.autocast(self.device.type, self.half)
+        return contextlib.nullcontext() if self.half is None else torch.autocast(self.device.type, self.half)
 
     def slow_down(self, factor: float) -> None:
         """Set the learning rates to a share of what they were at first."""

@@ -15,15 +15,7 @@ from numpy.typing import NDArray
 
 from roadworthy._files import replacing
 from roadworthy.images import write_image
-from roadworthy.training.settings import (
-    Allowed,
-    Count,
-    NotNegative,
-    Positive,
-    Precision,
-    Share,
-    check_settings,
-)
+from roadworthy.training import loop
 
 if TYPE_CHECKING:
     from roadworthy.training.engines.method import Column
@@ -64,26 +56,26 @@ class EngineSettings:
         roadworthy.errors.InputError: loss must be one of lsgan, hinge, got 'wgan'
     """
 
-    steps: Count = 20_000
-    batch: Count = 4
-    learning_rate: Positive = 2e-4
-    discriminator_rate: Positive | None = None
-    decay_from: Share = 0.5
+    steps: loop.Count = 20_000
+    batch: loop.Count = 4
+    learning_rate: loop.Positive = 2e-4
+    discriminator_rate: loop.Positive | None = None
+    decay_from: loop.Share = 0.5
     loss: Loss = "lsgan"
-    average: Annotated[float, Allowed(lambda value: 0 <= value < 1, "from 0 to below 1")] = 0.999
-    clip: NotNegative = 0.0
-    weight_decay: NotNegative = 0.0
-    mirror: Share = 0.5
+    average: Annotated[float, loop.Allowed(lambda value: 0 <= value < 1, "from 0 to below 1")] = 0.999
+    clip: loop.NotNegative = 0.0
+    weight_decay: loop.NotNegative = 0.0
+    mirror: loop.Share = 0.5
     seed: int = 0
     device: str = "auto"
-    precision: Precision = "auto"
+    precision: loop.Precision = "auto"
     channels_last: bool = True
-    minutes: Positive | None = None
-    save_every: Count = 500
-    sheet_every: Count = 2_000
+    minutes: loop.Positive | None = None
+    save_every: loop.Count = 500
+    sheet_every: loop.Count = 2_000
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        loop.check_settings(self)
 
     def factor(self, progress: float) -> float:
         """Return what is left of the learning rate when this share of the training is done.

@@ -22,23 +22,14 @@ from roadworthy.training.engine_networks.settings import (
     seeded,
     settings_for,
 )
+from roadworthy.training.engines import writing
 from roadworthy.training.engines.feed import DomainFeed, PictureFeed
 from roadworthy.training.engines.losses import feature_network
 from roadworthy.training.engines.method import FittedEngine, fit_engine
-from roadworthy.training.engines.paired import Synthesis
 from roadworthy.training.engines.pictures import Pictures, classes_in, read_pictures
+from roadworthy.training.engines.published import Synthesis, Ugatit, Unit
 from roadworthy.training.engines.settings import EngineSettings
-from roadworthy.training.engines.translation import Ugatit, Unit
-from roadworthy.training.engines.writing import (
-    Purpose,
-    checked_purpose,
-    data_notes,
-    plain_settings,
-    training_note,
-    write_engine,
-)
-from roadworthy.training.loop import CHECKPOINT, chosen_device, existing_checkpoint
-from roadworthy.training.settings import Watcher
+from roadworthy.training.loop import CHECKPOINT, Watcher, chosen_device, existing_checkpoint
 from roadworthy.transforms.learned.card import EngineCard, EngineMetric
 
 TranslationMethod = Literal["unit", "ugatit"]
@@ -72,7 +63,7 @@ class Folder:
 
 def train_synthesis(
     data: Dataset | Sequence[Dataset],
-    purpose: Purpose,
+    purpose: writing.Purpose,
     folder: Folder,
     *,
     size: tuple[int, int],
@@ -121,7 +112,7 @@ def train_synthesis(
         sizes["context"] = context
     wanted = settings_for(architecture, sizes)
     _check(wanted, size, settings, folder)
-    checked_purpose(purpose, wanted, known)
+    writing.checked_purpose(purpose, wanted, known)
 
     pictures = read_pictures(
         data,
@@ -146,15 +137,15 @@ def train_synthesis(
     fitted = fit_engine(
         method, *feeds, folder=folder.path, resume=folder.resume, identity=identity, watcher=watcher
     )
-    return write_engine(
+    return writing.write_engine(
         folder.path,
         method.networks["generator"],
         purpose,
         inputs=inputs,
         classes=known,
         size=size,
-        data=data_notes(purpose, [training], [checked]),
-        training=training_note(
+        data=writing.data_notes(purpose, [training], [checked]),
+        training=writing.training_note(
             "pix2pixhd", settings, fitted, weights=vars(method.weights), perceptual=features.name
         ),
         metrics=_metrics(fitted, len(checked)),
@@ -165,7 +156,7 @@ def train_synthesis(
 def train_translation(
     a: Dataset | Sequence[Dataset],
     b: Dataset | Sequence[Dataset],
-    purpose: Purpose,
+    purpose: writing.Purpose,
     folder: Folder,
     *,
     size: tuple[int, int],
@@ -203,7 +194,7 @@ def train_translation(
         sizes.setdefault("img_size", size)
     wanted = settings_for(method, sizes)
     _check(wanted, size, settings, folder)
-    checked_purpose(purpose, wanted, ())
+    writing.checked_purpose(purpose, wanted, ())
     larger = (round(size[0] * (1 + _MARGIN)), round(size[1] * (1 + _MARGIN)))
 
     def read(given: Dataset | Sequence[Dataset], place: str) -> Pictures:
@@ -229,14 +220,14 @@ def train_translation(
     fitted = fit_engine(
         learner, *both, folder=folder.path, resume=folder.resume, identity=identity, watcher=watcher
     )
-    return write_engine(
+    return writing.write_engine(
         folder.path,
         learner.engine(),
         purpose,
         inputs=NetworkInputs(),
         size=size,
-        data=[note for one, other in parts for note in data_notes(purpose, [one], [other])],
-        training=training_note(method, settings, fitted, weights=vars(learner.weights)),
+        data=[note for one, other in parts for note in writing.data_notes(purpose, [one], [other])],
+        training=writing.training_note(method, settings, fitted, weights=vars(learner.weights)),
         metrics=_metrics(fitted, min(len(parts[0][1]), len(parts[1][1]))),
         half=half,
     )
@@ -302,7 +293,7 @@ def _identity(
         **{f"network {key}": value for key, value in network.as_dict().items()},
         **{f"sees {key}": value for key, value in inputs.counts.items()},
         **{f"data {number}": one.sha256 for number, one in enumerate(data)},
-        **plain_settings(settings),
+        **writing.plain_settings(settings),
     }
 
 

@@ -16,11 +16,11 @@ from roadworthy._files import make_writable, replacing, sha256_of
 from roadworthy.datasets.cityscapes import label_classes
 from roadworthy.errors import InputError
 from roadworthy.ontology import VOID, ontology
-from roadworthy.training.card import versions_in_use
 from roadworthy.training.engine_networks.checkpoint import Direction, NetworkCheckpoint, read_checkpoint
 from roadworthy.training.engine_networks.export import export_onnx
 from roadworthy.training.engine_networks.settings import NetworkInputs, NetworkSettings
 from roadworthy.training.engines.settings import EngineSettings
+from roadworthy.training.evaluation import versions_in_use
 from roadworthy.transforms.learned.card import (
     NETWORK,
     EngineCard,

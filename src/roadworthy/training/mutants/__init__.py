@@ -14,7 +14,7 @@ Faults in a training are those of DeepCrime: in data, hyper-parameters, layers, 
 
 from __future__ import annotations
 
-from roadworthy.training.mutants.mutating import Mutation, candidates, example_of, mutate, plan
+from roadworthy.training.mutants.operators import Mutation, candidates, example_of, mutate, plan
 from roadworthy.training.mutants.saving import make_mutants, read_mutation
 
 __all__ = ["Mutation", "candidates", "example_of", "make_mutants", "mutate", "plan", "read_mutation"]

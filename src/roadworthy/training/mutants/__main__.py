@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import get_args
 
 from roadworthy._files import make_writable, write_json
+from roadworthy.training.loop import TrainingLog, exit_code
 from roadworthy.training.mutants.operators import PAPER, TrainingMutation
 from roadworthy.training.mutants.saving import drive_mutants, read_mutants, unchanged, write_fate, write_table
 from roadworthy.training.mutants.training import (
@@ -33,7 +34,6 @@ from roadworthy.training.mutants.training import (
     next_mutations,
     read_training_material,
 )
-from roadworthy.training.settings import TrainingLog, exit_code
 from roadworthy.training.stored import Encoding
 
 
@@ -46,14 +46,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _prepare(given: argparse.Namespace, log: TrainingLog) -> None:
     from roadworthy.training.recipes import RECIPES, training_data
 
-    training, validation = training_data(
-        given.network, frames=given.frames, udacity=given.udacity, quick=given.quick
-    )
+    parts = training_data(given.network, frames=given.frames, udacity=given.udacity, quick=given.quick)
+    training, validation = (list(one.values()) for one in parts)
     recipe = RECIPES[given.network]
     settings = dataclasses.replace(recipe.settings, workers=given.workers)
-    material = read_training_material(
-        recipe.variant, list(training.values()), list(validation.values()), settings
-    )
+    material = read_training_material(recipe.variant, training, validation, settings)
     material.save(given.out, given.encoding)
     log.line(f"{len(material.training)} and {len(material.validation)} samples in {given.out}")
 

@@ -18,7 +18,7 @@ from roadworthy.models.images import View
 from roadworthy.models.scorers import Measure
 from roadworthy.seeding import rng_for
 from roadworthy.training import Settings
-from roadworthy.training.mutants._chain import WEIGHTED, Chain, TracedLayer
+from roadworthy.training.mutants._layers import WEIGHTED, Chain, TracedLayer
 from roadworthy.training.mutants.operators import TrainingMutation
 from roadworthy.training.samples import Samples
 from roadworthy.training.tasks import TrainingTask
@@ -308,17 +308,13 @@ def _logarithm(numbers: torch.Tensor) -> torch.Tensor:
     return torch.log1p(numbers.clamp(min=_TINY))
 
 
-def _log_cosh(error: torch.Tensor) -> torch.Tensor:
-    return error + nn.functional.softplus(-2 * error) - math.log(2)
-
-
 _LOSSES: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
     "mean_absolute_error": lambda answer, truth: (answer - truth).abs(),
     "mean_absolute_percentage_error": lambda answer, truth: (
         100 * (answer - truth).abs() / truth.abs().clamp(min=_TINY)
     ),
     "mean_squared_logarithmic_error": lambda answer, truth: (_logarithm(answer) - _logarithm(truth)).square(),
-    "logcosh": lambda answer, truth: _log_cosh(answer - truth),
+    "logcosh": lambda answer, truth: (x := answer - truth) + nn.functional.softplus(-2 * x) - math.log(2),
     "huber": lambda answer, truth: nn.functional.huber_loss(answer, truth, reduction="none"),
     "hinge": lambda answer, truth: (1 - answer * truth).clamp(min=0),
     "squared_hinge": lambda answer, truth: (1 - answer * truth).clamp(min=0).square(),

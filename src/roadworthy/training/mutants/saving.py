@@ -30,7 +30,7 @@ from roadworthy.models.zoo import Variant, load_module, located_weights, read_va
 from roadworthy.models.zoo.saved import metadata_of
 from roadworthy.result_tables import ResultTable
 from roadworthy.training import export, with_history, write_description
-from roadworthy.training.mutants.mutating import Mutant, Mutation, example_of, mutate
+from roadworthy.training.mutants.operators import Mutant, Mutation, example_of, mutate
 from roadworthy.training.samples import in_processes
 
 if TYPE_CHECKING:
@@ -440,12 +440,11 @@ def write_table(folder: Path, mutants: Sequence[Mapping[str, Any]]) -> Path:
     for one in mutants:
         lap = one.get("lap") or {}
         rest = {key: value for key, value in one["mutation"].items() if key != "operator"}
-        told = " ".join(f"{key}={value}" for key, value in rest.items())
         rows.append(
             (
                 one["name"],
                 one["mutation"]["operator"],
-                told,
+                " ".join(f"{key}={value}" for key, value in rest.items()),
                 one.get("fate") or "",
                 one.get("reason", ""),
                 "" if one.get("difference") is None else f"{one['difference']:.6g}",

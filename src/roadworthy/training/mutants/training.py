@@ -17,18 +17,18 @@ from roadworthy.models.torch_module import imported_torch
 from roadworthy.models.zoo import Variant
 from roadworthy.seeding import rng_for
 from roadworthy.training import Settings
-from roadworthy.training.mutants.mutating import example_of
+from roadworthy.training.loop import Fitted
 from roadworthy.training.mutants.operators import (
     CRIMES,
     PAPER,
     SEARCHED,
     SearchRange,
     TrainingMutation,
+    example_of,
     search_range,
 )
 from roadworthy.training.mutants.saving import save_failure, save_module
 from roadworthy.training.samples import Samples, in_processes, read_samples
-from roadworthy.training.settings import Fitted
 from roadworthy.training.stored import Encoding, reading_material, write_material
 from roadworthy.training.tasks import TrainingTask, task_for
 from roadworthy.training.train import fit
@@ -65,13 +65,12 @@ class TrainingMaterial:
         """
         settings = dataclasses.asdict(self.settings)
         # Where it is trained is no part of what is trained.
-        kept = {key: one for key, one in settings.items() if key not in _OF_THE_MACHINE}
         write_material(
             path,
             _FORMAT,
             self.variant,
             {"training": self.training, "validation": self.validation},
-            header={"settings": kept},
+            header={"settings": {key: one for key, one in settings.items() if key not in _OF_THE_MACHINE}},
             encoding=encoding,
         )
 
@@ -382,26 +381,6 @@ class ParameterSearch:
         # The whole range may be harmless: its end belongs to the first values.
         return [*self._between(start, self.values.aggressive, count - 1), self.values.aggressive]
 
-    def run(self, crash: Callable[[Sequence[float]], Sequence[bool]], count: int = 3) -> float | None:
-        """Search to the end.
-
-        Args:
-            crash: Says of several values at once whether their mutants crash.
-            count: How many values are tried at a time.
-
-        Returns:
-            The most aggressive value that does not crash; None where all do.
-
-        Example:
-            >>> epochs = SearchRange(30, 1, 1, whole=True)
-            >>> ParameterSearch(epochs).run(lambda tried: [number < 7 for number in tried])
-            7.0
-        """
-        while values := self.proposals(count):
-            for value, crashed in zip(values, crash(values), strict=True):
-                self.tell(value, crashes=crashed)
-        return self.best
-
     def _between(self, start: float, end: float, count: int) -> list[float]:
         """Return values that divide an interval evenly; none where it is not wider than a step."""
         count = min(count, math.ceil(abs(end - start) / self.values.step * (1 - _ROUNDING)) - 1)
@@ -459,8 +438,7 @@ def next_mutations(
         layers = layers_of(material, name) if crime.layered else []
         # What is there already would be no fault.
         others = [one for one in crime.choices if (name, one) != ("HBS", str(material.settings.batch))]
-        words = rng.permutation(others).tolist()[: _WORDS.get(name, 1)] if others else [None]
-        for word in words:
+        for word in rng.permutation(others).tolist()[: _WORDS.get(name, 1)] if others else [None]:
             layer = str(rng.choice(layers)) if layers else None
             found.append(TrainingMutation(name, choice=word, layer=layer, seed=seed))
     return [one for one in found if one.name not in trained], refused

@@ -19,8 +19,13 @@ from roadworthy.datasets import BaseDataset
 from roadworthy.errors import InputError, NotApplicable, check_number
 from roadworthy.frames import Frame, SignalUnits
 from roadworthy.models.zoo import Variant
-from roadworthy.reliability.sampling import SampledFrame, shares
-from roadworthy.reliability.transformations import PAPER_TRANSFORMATIONS, Transformation, transformation_named
+from roadworthy.reliability.transformations import (
+    PAPER_TRANSFORMATIONS,
+    SampledFrame,
+    Transformation,
+    shares,
+    transformation_named,
+)
 from roadworthy.runs.changed_images import StoredImage, check_searched, stored_images
 from roadworthy.seeding import rng_for
 from roadworthy.training import with_history

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._files import as_record, naming, read_record
-from roadworthy.errors import InputError, suggest
+from roadworthy.errors import InputError, check_known
 from roadworthy.models.zoo import Variant, load_module, located_weights
 from roadworthy.result_tables import ResultTable
 from roadworthy.seeding import rng_for
@@ -96,8 +96,7 @@ class Division:
 def _kinds(material: Material, plan: RetrainingPlan) -> tuple[str, ...]:
     """Return the kinds of images that are learned from."""
     for kind in plan.learn:
-        if kind not in material.changed:
-            raise InputError(f"there are no images of kind {kind!r}: {suggest(kind, material.changed)}")
+        check_known("there are no images of kind", kind, material.changed)
     return plan.learn or tuple(material.changed)
 
 
@@ -121,8 +120,7 @@ def divide(material: Material, plan: RetrainingPlan) -> Division:
             sizes = [len(material.changed[kind].originals) for kind in kinds]
             chosen = np.zeros(sum(sizes), np.bool_)
             chosen[rng.permutation(len(chosen))[: round(plan.share * len(chosen))]] = True
-            ends = np.cumsum(sizes)[:-1]
-            learned |= dict(zip(kinds, np.split(chosen, ends), strict=True)) if kinds else {}
+            learned |= dict(zip(kinds, np.split(chosen, np.cumsum(sizes)[:-1]), strict=True)) if kinds else {}
     for kind, chosen in learned.items():
         if chosen.all() or not chosen.any():
             raise InputError(

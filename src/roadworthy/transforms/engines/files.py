@@ -32,7 +32,7 @@ from roadworthy.transforms.engines.services import ENVIRONMENT, Service, texts_o
 from roadworthy.transforms.wording import ElementDescription, described
 
 _OPERATIONS = ("add", "remove", "replace")
-_SUPPORT = re.compile(r"\s*(add|remove|replace)\s+(.+?)(?:\s+by\s+(.+?))?\s*", re.IGNORECASE)
+_SUPPORT = re.compile(r"\s*(add|remove|replace)\s+(\S.*?)(?:\s+by\s+(\S.*))?", re.IGNORECASE)
 
 
 class EngineForm(BaseModel):
@@ -293,7 +293,7 @@ def parse_supports(given: Iterable[str]) -> tuple[dict[str, str], ...]:
     """
     supports = []
     for text in given:
-        words = _SUPPORT.fullmatch(text)
+        words = _SUPPORT.fullmatch(" ".join(text.split()))
         if words is None or (words[1].lower() == "replace") != (words[3] is not None):
             raise InputError(
                 "--supports: write what the engine does as 'remove THING', 'add THING' or "

@@ -93,7 +93,9 @@ class Service(backend.Backend):
     def made(self, task: backend.EngineTask) -> backend.EngineResult:
         fit = backend.Fit.of(task.frame.image.shape[:2], most=self.most, multiple=self.multiple)
         post = _multipart if self.send == "multipart" else _json
-        body, kind = post(self.fields, {**task.words, **_sizes(fit)}, _pictures(task, fit))
+        height, width = map(str, fit.padded)
+        words = {**task.words, "height": height, "width": width}
+        body, kind = post(self.fields, words, _pictures(task, fit))
         try:
             answered = self._endpoint().post(body, {**self._headers(), "Content-Type": kind})
             return backend.EngineResult(fit.back(self._image(answered, fit)))
@@ -159,10 +161,6 @@ def texts_of(value: Any) -> Iterator[str]:
     elif isinstance(value, list | tuple):
         for inner in value:
             yield from texts_of(inner)
-
-
-def _sizes(fit: backend.Fit) -> dict[str, str]:
-    return {"height": str(fit.padded[0]), "width": str(fit.padded[1])}
 
 
 def _pictures(task: backend.EngineTask, fit: backend.Fit) -> Draw:

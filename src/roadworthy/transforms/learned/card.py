@@ -28,7 +28,7 @@ WORLD = "world"
 FORMAT = 1
 """Of the card. A later one that an older program cannot use gets another number."""
 
-Size = tuple[Annotated[int, Field(ge=1, le=16384)], Annotated[int, Field(ge=1, le=16384)]]
+Size = tuple[Annotated[int, Field(ge=1, le=4096)], Annotated[int, Field(ge=1, le=4096)]]
 Kind = Literal["synthesis", "translation"]
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 Number = float | None
@@ -203,8 +203,9 @@ class EngineCard(EngineForm):
             if len(set(self.classes)) != len(self.classes):
                 raise ValueError("a class is written twice")
         try:
-            json.dumps((self.settings, self.training.settings), allow_nan=False)
-        except (TypeError, ValueError) as error:
+            json.dumps(self.model_dump(mode="json"), allow_nan=False, ensure_ascii=False).encode()
+            json.dumps((self.settings, self.training.settings), allow_nan=False, ensure_ascii=False).encode()
+        except (TypeError, ValueError, RecursionError) as error:
             raise ValueError(f"settings must be plain data: {error}") from None
         if self.prefilled and not self.context:
             raise ValueError("what is prefilled is the context: it needs context")

@@ -19,7 +19,9 @@ from roadworthy.cases import Dataset
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.images import Mask
+from roadworthy.labelling import is_estimated
 from roadworthy.models.network import OpensLater
+from roadworthy.transforms.objects.believing import LUMA, may_be_road, stands_out, unfit_model, unfit_place
 from roadworthy.transforms.objects.camera_look import (
     SHARPEST,
     Look,
@@ -53,7 +55,7 @@ from roadworthy.transforms.objects.surroundings import GroundSurroundings, Windo
 from roadworthy.transforms.objects.traffic import agreeing
 from roadworthy.transforms.perspective import GROUND
 from roadworthy.transforms.transform import Presets, choice, number, register, word
-from roadworthy.transforms.wording import Numbers, chosen_by, described, metadata_with
+from roadworthy.transforms.wording import Numbers, described, metadata_with
 
 Floats = NDArray[np.float32]
 
@@ -62,7 +64,6 @@ _N = Numbers("adding")
 # How much a channel may differ from the others in that: real cameras see shade as blue as this.
 _TINT = {True: (0.75, 1.35), False: (0.5, 1.9)}
 _VIVID = np.float32(40)  # levels between the channels of a person's clearest colours at most: more glows
-_LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 
 
 def composited(site: GroundSurroundings, place: CutOutPlace, rng: np.random.Generator) -> Edited:
@@ -142,12 +143,12 @@ def _colors(
     gain, lift = _light(site, place)
     alpha = patch[..., 3:] / np.float32(255)
     colors: Floats = patch[..., :3] * gain
+    level = gain @ LUMA  # what makes real colours duller must leave the tint of the scene
     if place.cut_out.source == SOLID and place.cut_out.element in BELIEVED and not site.frame.drawn:
-        colors = _worn(colors, rng)
+        colors = _worn(patch[..., :3] * level, rng) * (gain / level)
     elif place.cut_out.element == "pedestrian" and not site.frame.drawn:
-        level = gain @ _LUMA  # the tint of the scene comes after
         colors = np.minimum(patch[..., :3], alpha * np.float32(_N.face * place.cut_out.highlights)) * level
-        grey, clear = (colors @ _LUMA)[..., None], np.ptp(colors, axis=2)[..., None]
+        grey, clear = (colors @ LUMA)[..., None], np.ptp(colors, axis=2)[..., None]
         colors = (grey + np.minimum(1, _VIVID / np.maximum(clear, 1)) * (colors - grey)) * (gain / level)
     if place.cut_out.element == "traffic light" or place.cut_out.pose == "braking":
         # A lamp shines by itself, however dark it is around.
@@ -155,7 +156,7 @@ def _colors(
         colors += lit * (patch[..., :3] * np.maximum(gain, 1 - _N.dimmed) - colors)
     colors += alpha * lift
     if is_grey(site.frame):
-        colors = np.repeat((colors @ _LUMA)[..., None], 3, axis=2)
+        colors = np.repeat((colors @ LUMA)[..., None], 3, axis=2)
     if look.noise > _N.quietest:
         noise = rng.standard_normal(patch.shape[:2], dtype=np.float32) * np.float32(look.noise)
         colors += noise[..., None] * alpha
@@ -164,7 +165,7 @@ def _colors(
 
 def _worn(colors: Floats, rng: np.random.Generator) -> Floats:
     """Return the clear, even colours of a solid model as clothes have them: paler, and with folds."""
-    grey = (colors @ _LUMA)[..., None]
+    grey = (colors @ LUMA)[..., None]
     noise = rng.standard_normal(colors.shape[:2], dtype=np.float32)
     folds = np.asarray(cv2.GaussianBlur(noise, (0, 0), max(0.8, _N.fold * len(colors))), np.float32)
     light = 1 + folds[..., None] * np.float32(_N.folds / max(float(folds.std()), 1e-6))
@@ -193,25 +194,29 @@ def _light(site: GroundSurroundings, place: CutOutPlace) -> tuple[Floats, Floats
     if is_night(site.frame):
         ratio *= np.float32(_N.lamps)
     if not site.frame.drawn:
-        ratio *= np.float32(_shade(site, place, float(target @ _LUMA)))
+        ratio *= np.float32(_shade(site, place, float(target @ LUMA)))
     # A cut-out that would be blown out was less bright than its ground says.
-    blown = min(_N.brightest, _N.shines * float(target @ _LUMA)) / max(place.cut_out.highlights, 1.0)
+    blown = min(_N.brightest, _N.shines * float(target @ LUMA)) / max(place.cut_out.highlights, 1.0)
     most = _GAIN[1] if site.frame.drawn else min(_GAIN[1], blown)
-    luma = float(np.clip(ratio @ _LUMA, _GAIN[0], max(most, _GAIN[0])))
-    tint = np.clip(ratio / max(float(ratio @ _LUMA), 1e-3), *_TINT[site.frame.drawn])
+    luma = float(np.clip(ratio @ LUMA, _GAIN[0], max(most, _GAIN[0])))
+    tint = np.clip(ratio / max(float(ratio @ LUMA), 1e-3), *_TINT[site.frame.drawn])
     air = (0.0, 0.0, 0.0) if haze is None else haze.color
     lift = np.array(air, np.float32) * np.float32(1 - clear)
     return (luma * tint * clear).astype(np.float32), lift
 
 
 def _shade(site: GroundSurroundings, place: CutOutPlace, road: float) -> float:
-    """Return how much less light than on the road there is where a thing stands, if that is in the shade."""
+    """Return how much more light than on the road, or less, there is where a thing stands."""
     left, top, right, bottom = place.window
     deep = max(2, (bottom - top) // 12)
     here = slice(max(0, bottom - deep), bottom + deep), slice(max(0, left), right)
     ground = site.is_any(GROUND)[site.labels.ids[here]]
-    level = float(cv2.mean(site.frame.image[here] @ _LUMA, ground.view(np.uint8))[0])
-    return float(np.clip(level / max(_N.verge * road, 1.0), _N.darkest, 1.0)) if ground.any() else 1.0
+    level = float(cv2.mean(site.frame.image[here] @ LUMA, ground.view(np.uint8))[0])
+    if not ground.any():
+        return 1.0
+    # A verge throws back less than a road, unless the sun shines there and the road is in the shade.
+    shaded, sunlit = level / max(_N.verge * road, 1.0), level / max(_N.sunlit * road, 1.0)
+    return float(np.clip(shaded, _N.darkest, np.clip(sunlit, 1.0, _N.brightest_verge)))
 
 
 def _truth(frame: Frame, place: CutOutPlace, there: Slices, solid: Mask, shown: Mask) -> dict[str, object]:
@@ -314,10 +319,6 @@ def _hidden_by(frame: Frame, boxes: Boxes, there: Slices, shown: Mask) -> Boxes:
 _RARE = ("school bus", "truck", "bus", "motorcycle", "ambulance", "police car", "taxi")
 _ENDS = (("", "away"), ("toward", "side"))  # how things are seen that may stand in for each other
 _LIKE, _FEW = 0.4, 10  # logarithm of how much brighter it may be where a cut-out comes from, if so many fit
-_VISIBLE = 20  # levels by which a thing must differ from what it hides,
-# Shares of its height, and how much of them, at least; likewise of people, who look beheaded or without legs.
-_LEAST_SEEN = {(0.0, 1.0): 0.3, (0.0, 0.16): 0.4}
-_LEAST_OF_PEOPLE = {(0.0, 1.0): 0.6, (0.0, 0.16): 0.6, (0.55, 0.95): 0.5}
 
 
 @register("add", summary="a thing stands in the frame that was not there, in the right place, size and light")
@@ -403,11 +404,8 @@ class Add(OpensLater, ObjectEdit):
 
     def _things_for(self, frame: Frame) -> dict[str, tuple[Views, ...]]:
         """Return what may be put into a frame: what is drawn in the world's style stands out elsewhere."""
-        if self.pose != "any" and not POSES[self.pose][0] and not frame.drawn and self.gallery != SHIPPED:
-            raise NotApplicable(
-                f"a {self.element} that is {self.pose} does not look real enough: take the shipped models: "
-                f"{chosen_by('gallery', SHIPPED)}"
-            )
+        if self.pose != "any" and not POSES[self.pose][0] and self.gallery != SHIPPED:
+            self.doubt(frame, f"a {self.element} that is {self.pose} does not look real enough")
         if self.pose != "any" or self.gallery not in (SHIPPED, OWN):
             return self._things
         shipped = _things(self.element, Gallery.shipped_for(frame.drawn))
@@ -415,10 +413,10 @@ class Add(OpensLater, ObjectEdit):
             return shipped
         parked = "vehicle" in shipped and plan_of(self._request("vehicle")).zone == "roadside"
         if parked and len(shipped) == 1:
-            raise NotApplicable(
-                f"a {self.element} beside the road does not look real enough: say where on the road; or take "
-                f"the shipped models: {chosen_by('gallery', SHIPPED)}"
+            self.doubt(
+                frame, f"a {self.element} beside the road does not look real enough: say where on the road"
             )
+            return shipped
         own = Gallery(things_for(frame)).fitting(self.element)
         if parked or not enough(own):
             # Beside the road vehicles stand on pavements; if none is seen from behind, all come at us.
@@ -427,28 +425,19 @@ class Add(OpensLater, ObjectEdit):
         by_end = [_in_like_light(one, surroundings(frame)) for one in ends]
         found = _grouped(cut for several in by_end for cut in several)
         if not enough(own):
-            # A few would be seen again and again, so others join them, in turn.
+            # A few would be seen again and again, so others join them.
             plain = "type" not in described(self.element).properties
             for name, things in shipped.items():
-                if name not in BELIEVED:
-                    continue
-                others = [one for one in things if not (plain and one[0].properties.get("type") in _RARE)]
-                mine = [_grouped(several).get(name, ()) for several in by_end]
-                turns = (
-                    (*(one[number % len(one)] for one in mine if one), other)
-                    for number, other in enumerate(others)
-                )
-                found[name] = tuple(one for turn in turns for one in turn)
+                if name in BELIEVED or not self.doubts(frame):
+                    usual = [one for one in things if not (plain and one[0].properties.get("type") in _RARE)]
+                    found[name] = (*found.get(name, ()), *usual)
         if not found and frame.siblings is None:
-            raise NotApplicable(
-                "this frame does not say which data it is from: name data to cut from (camvid:PATH), or "
-                f"take the shipped models: {chosen_by('gallery', SHIPPED)}"
+            self.doubt(
+                frame, "this frame does not say which data it is from: name data to cut from (camvid:PATH)"
             )
         if not found:
-            raise NotApplicable(
-                f"no {self.element} could be cut out of this data, and solid models do not look real enough: "
-                f"name data that shows some, or take the models: {chosen_by('gallery', SHIPPED)}"
-            )
+            unlike = "solid models do not look real enough: name data that shows some"
+            self.doubt(frame, f"no {self.element} could be cut out of this data, and {unlike}")
         return found
 
     def cut_from(self, data: Dataset) -> Gallery | None:
@@ -474,13 +463,21 @@ class Add(OpensLater, ObjectEdit):
         draws = Draws.of(rng)
         by_element = self._things_for(frame)
         element = list(by_element)[int(draws.thing * len(by_element))]
-        site = surroundings(frame)
+        site = self._site(frame, element)
         things = agreeing(frame, by_element[element])
         place = find_place(site, things, self._request(element), draws)
         if frame.drawn:
             return place
-        _check_light(site, place)
+        self.doubt(frame, unfit_place(site, place))
+        if is_estimated(frame) and "road" not in self.ground(place) and may_be_road(site, place):
+            self.doubt(frame, "the estimated labels cannot be trusted to tell where the road ends")
         return _lit_as_here(site, place)
+
+    def _site(self, frame: Frame, element: str) -> GroundSurroundings:
+        """Return the surroundings of a frame, with the horizon of its data where that was looked at."""
+        looked_at = self.gallery == OWN and element in ELEMENTS and not frame.drawn and frame.depth is None
+        known = looked_at and frame.siblings is not None
+        return surroundings(frame, own_things(frame.siblings).horizon(frame) if known else None)
 
     def ground(self, place: CutOutPlace) -> tuple[str, ...]:
         """Return the classes that what is at a place may stand on."""
@@ -492,53 +489,16 @@ class Add(OpensLater, ObjectEdit):
         Raises:
             NotApplicable: It could hardly be seen there.
         """
-        edited = composited(surroundings(frame), place, rng)
+        edited = composited(self._site(frame, place.cut_out.element), place, rng)
         change = cv2.absdiff(frame.image, edited.frame.image).max(axis=2)
-        if change.max() < _N.least_contrast or (not frame.drawn and not _stands_out(frame, edited, change)):
-            raise NotApplicable("the added object would not stand out from its background")
-        if place.cut_out.source == SOLID and self.gallery == OWN and self.pose == "any" and not frame.drawn:
-            _check_shade(frame, edited)
+        unseen = "the added object would not stand out from its background"
+        if change.max() < _N.least_contrast:
+            raise NotApplicable(unseen)
+        if self.doubts(frame):
+            solid = place.cut_out.source == SOLID and self.gallery == OWN and self.pose == "any"
+            self.doubt(frame, "" if stands_out(frame, edited, change, solid=solid) else unseen)
+            self.doubt(frame, unfit_model(frame, edited) if solid else "")
         return edited
-
-
-def _check_light(site: GroundSurroundings, place: CutOutPlace) -> None:
-    """See that a thing can look real at a place: that its light and its size are known.
-
-    Raises:
-        NotApplicable: The sun blinds the camera there, the horizon is where no camera has it, or a vehicle
-            that was seen from the side would be near.
-    """
-    if not _N.highest_horizon < site.view.horizon / site.frame.height < _N.lowest_horizon:
-        raise NotApplicable("how large things are is not known: the horizon is not seen")
-    one = place.cut_out
-    if one.element == "vehicle" and abs(one.bearing) > _N.askew and place.distance < _N.far:
-        raise NotApplicable("no vehicle of this data is seen from straight behind, as one so near would be")
-    red, green, blue = site.ground_color(place.window, one.height)
-    if green < _N.flare * min(red, blue) or float(np.dot((red, green, blue), _LUMA)) > _N.glare:
-        raise NotApplicable("the sun blinds the camera where it would stand")
-
-
-def _check_shade(frame: Frame, edited: Edited) -> None:
-    """See that a solid model is no silhouette, and does not shine in the shade: NotApplicable if it does."""
-    own = frame.label_map.ids != edited.frame.label_map.ids
-    before, after = (float((one.image[own] @ _LUMA).mean()) for one in (frame, edited.frame))
-    if not _N.darkest_model < after < _N.brighter * before:
-        raise NotApplicable("it would be too dark or too bright for its place to look real")
-
-
-def _stands_out(frame: Frame, edited: Edited, change: Mask) -> bool:
-    """Return whether enough of a thing, and of its upper end, differs from what was seen in its place."""
-    own = np.asarray(frame.label_map.ids != edited.frame.label_map.ids, np.bool_)
-    if not own.any():
-        return False
-    rows, columns = window_of(own)
-    own, seen = own[rows, columns], change[rows, columns] >= _VISIBLE
-    person = edited.frame.label_map.mask("pedestrian")[rows, columns][own].mean() > 0.5
-    for (start, end), least in (_LEAST_OF_PEOPLE if person else _LEAST_SEEN).items():
-        part = slice(round(start * len(own)), max(1, round(end * len(own))))
-        if own[part].any() and seen[part][own[part]].mean() < least:
-            return False
-    return True
 
 
 def _lit_as_here(site: GroundSurroundings, place: CutOutPlace) -> CutOutPlace:

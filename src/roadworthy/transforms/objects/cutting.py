@@ -367,10 +367,8 @@ _HUES = ((0, 7), (9, 17), (20, 33), (40, 85), (95, 128), (172, 181))  # as OpenC
 
 def _hue(value: float) -> str:
     """Return the colour word of a hue from 0 to 180, empty between two words."""
-    for name, (low, high) in zip(_COLORS, _HUES, strict=True):
-        if low <= value < high:
-            return name
-    return ""
+    known = zip(_COLORS, _HUES, strict=True)
+    return next((name for name, (low, high) in known if low <= value < high), "")
 
 
 def _lamp(rgba: NDArray[np.uint8]) -> str:

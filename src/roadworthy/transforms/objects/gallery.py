@@ -238,9 +238,10 @@ class CutOut:
         return f"CutOut({self.name!r}, {self.element}{f' ({facts})' if facts else ''}, {self.height:.2f} m)"
 
 
-def _kinds() -> Gallery:
-    """Return what else ships for drawn and for real frames: solid models of children, cones and dogs."""
-    return _loaded(Path(__file__).with_name("gallery_kinds"), SHIPPED, SHIPPED)
+def _shipped(*kinds: str) -> list[CutOut]:
+    """Return what ships of some kinds: "data" is drawn, "kinds" are solid children, cones and dogs."""
+    folders = (Path(__file__).with_name(f"gallery_{kind}") for kind in kinds)
+    return [one for folder in folders for one in _loaded(folder, SHIPPED, SHIPPED)]
 
 
 class Gallery(Sequence[CutOut]):
@@ -281,7 +282,7 @@ class Gallery(Sequence[CutOut]):
     @cache
     def shipped(cls) -> Gallery:
         """Return the gallery that comes with Roadworthy."""
-        return cls([*_loaded(Path(__file__).with_name("gallery_data"), SHIPPED, SHIPPED), *_kinds()], SHIPPED)
+        return cls(_shipped("data", "kinds"), SHIPPED)
 
     @classmethod
     @cache
@@ -289,7 +290,7 @@ class Gallery(Sequence[CutOut]):
         """Return what comes with Roadworthy for drawn frames, or for real ones: there, solid models."""
         if frame_is_drawn:
             return cls.shipped()
-        solid = _loaded(Path(__file__).with_name("gallery_solid"), SHIPPED, SHIPPED)
+        solid = _shipped("solid")
         known = {(one.element, one.properties.get("type")) for one in solid}
         others = [one for one in cls.shipped() if (one.element, one.properties.get("type")) not in known]
         return cls([*solid, *others], SHIPPED)
@@ -298,9 +299,7 @@ class Gallery(Sequence[CutOut]):
     @cache
     def posed(cls) -> Gallery:
         """Return the people in poses that come with Roadworthy: solid models."""
-        return cls(
-            [*_loaded(Path(__file__).with_name("gallery_poses"), SHIPPED, SHIPPED), *_kinds()], SHIPPED
-        )
+        return cls(_shipped("poses", "kinds"), SHIPPED)
 
     @classmethod
     def opened(cls, reference: str) -> Gallery:
@@ -535,21 +534,13 @@ def _checked(document: object, index: Path) -> list[dict[str, Any]]:
 
 
 def _index(gallery: Gallery) -> str:
+    in_files = ("pixels", "parts", "folder")
+    kept = [field.name for field in dataclasses.fields(CutOut) if field.name not in in_files]
     rows = []
     for one in gallery:
-        row = {
-            "name": one.name,
-            "element": one.element,
-            "height": round(one.height, 3),
-            "ambience": [round(level, 1) for level in one.ambience],
-            "properties": dict(one.properties),
-            "thing": one.thing,
-            "facing": one.facing,
-            "bearing": round(one.bearing, 2),
-            "source": one.source,
-            "pose": one.pose,
-            "part_names": list(one.part_names),
-        }
+        row = {name: getattr(one, name) for name in kept}
+        row |= {"height": round(one.height, 3), "bearing": round(one.bearing, 2)}
+        row |= {"ambience": [round(level, 1) for level in one.ambience], "properties": dict(one.properties)}
         rows.append(json.dumps({key: value for key, value in row.items() if value}, ensure_ascii=False))
     body = ",\n    ".join(rows)
     return f'{{\n  "format": {_FORMAT},\n  "cut_outs": [\n    {body}\n  ]\n}}\n'

@@ -25,6 +25,7 @@ from roadworthy.labelling import as_needed, is_estimated
 from roadworthy.labelling.cache import Arrays, cached
 from roadworthy.transforms.objects.cutting import Refusal, covered, harvest_frame, has_both_lamps
 from roadworthy.transforms.objects.gallery import CutOut, Gallery
+from roadworthy.transforms.perspective import Perspective
 
 ELEMENTS = ("pedestrian", "vehicle", "bicyclist")
 """What is cut out of data without being asked for; all else comes from the gallery."""
@@ -33,11 +34,18 @@ _FRAMES = {False: 400, True: 160}  # of a data set, at most, that are looked at;
 _MOST = 24  # cut-outs of each element that are kept, the highest: small ones have neither face nor feet
 _SMALLEST = 40  # pixels high,
 _SMALLEST_ESTIMATED = 1 / 6  # and of the image's height: what a network labels is coarser
+_SMALLEST_PERSON = 0.18  # likewise of people: the labels of smaller ones lose feet and faces
 _LEAST = 4  # different cut-outs: fewer may be mistakes of whoever labelled the frames
 _SOLID = 0.66  # share of the convex hull that a person covers: less is two people, or one with a hole
 _UPPER, _SOLID_ABOVE = 0.6, 0.84  # likewise of the upper part of a person, in which there are no legs
-_LEAST_LEGS = 0.4  # of the width of the body: less is a person whose other leg is hidden
+_LEGS = (0.4, 1.0)  # of the width of the body: less is a person whose other leg is hidden, more is a robe
+_HEAD, _ASIDE = (
+    0.18,
+    0.04,
+)  # of the height: the width of a head, and how far it is from above the body; else two
+_BRIGHT_HEAD = 2.1  # times the road's light: a head in the sun, which glows elsewhere, or none but a collar
 _BLUNT = 0.04  # of the contrast that one step between pixels must make somewhere
+_AROUND = 9  # frames that tell where the horizon is
 _APART = 15  # frames, at most, before and after one from which nothing comes: it may be there already
 
 
@@ -49,11 +57,13 @@ class OwnThings:
         gallery: The cut-outs.
         places: Of which frame of the data each is, by its name.
         ids: The place of each frame in the data.
+        horizons: The horizon in the frames that were looked at, by their places, in shares of the height.
     """
 
     gallery: Gallery
     places: Mapping[str, int]
     ids: Mapping[str, int]
+    horizons: Mapping[int, float]
 
     def without(self, frame: Frame) -> list[CutOut]:
         """Return what comes from other frames, and not from those just before and after it."""
@@ -62,6 +72,14 @@ class OwnThings:
             return list(self.gallery)
         apart = min(_APART, len(self.ids) // 20)
         return [one for one in self.gallery if abs(self.places[one.name] - here) > apart]
+
+    def horizon(self, frame: Frame) -> float | None:
+        """Return the usual horizon around a frame, whose own is a guess where the road bends; None of few."""
+        here = self.ids.get(frame.id)
+        if here is None or len(self.horizons) < _AROUND:
+            return None
+        near = sorted(self.horizons, key=lambda number: abs(number - here))[:_AROUND]
+        return frame.height * float(np.median([self.horizons[number] for number in near]))
 
 
 def things_for(frame: Frame) -> list[CutOut]:
@@ -114,6 +132,7 @@ def _harvested(data: Dataset) -> OwnThings:
     inner, estimate = (data.data, data.estimator) if isinstance(data, ChosenFrames) else (data, as_needed)
     found: dict[tuple[str, str], list[CutOut]] = {}
     places: dict[str, int] = {}
+    horizons: dict[int, float] = {}
     for looked, number in enumerate(_shuffled(len(inner))):
         try:
             frame = inner[number]
@@ -126,7 +145,8 @@ def _harvested(data: Dataset) -> OwnThings:
             frame = estimate(frame, ("labels",))
         if frame.labels is None:
             continue
-        for one in _of_frame(frame):
+        things, horizons[number] = _of_frame(frame)
+        for one in things:
             if one.name not in places:
                 places[one.name] = number
                 found.setdefault((one.element, one.facing), []).append(one)
@@ -138,7 +158,7 @@ def _harvested(data: Dataset) -> OwnThings:
         for one in sorted(several, key=lambda one: (-one.shape[0], one.name))[:_MOST]
     ]
     ids = getattr(inner, "ids", ())
-    return OwnThings(Gallery(taken, "own"), places, {id: number for number, id in enumerate(ids)})
+    return OwnThings(Gallery(taken, "own"), places, {id: number for number, id in enumerate(ids)}, horizons)
 
 
 def _shuffled(count: int) -> list[int]:
@@ -147,12 +167,13 @@ def _shuffled(count: int) -> list[int]:
     return [number for start in range(7) for number in order[start::7]]
 
 
-def _of_frame(frame: Frame) -> list[CutOut]:
-    """Return the things of a frame, from the cache where they are known."""
+def _of_frame(frame: Frame) -> tuple[list[CutOut], float]:
+    """Return the things of a frame and its horizon, from the cache where they are known."""
     assert frame.labels is not None
     known = [frame.id, frame.labels, frame.instances, frame.boxes, frame.depth, is_estimated(frame)]
     identity = f"things {_recipe()} {sha256(b''.join(content_of(known))).hexdigest()}"
-    return list(_unpacked(cached(identity, [frame], lambda some: [_packed(one) for one in some])[0]))
+    arrays = cached(identity, [frame], lambda some: [_packed(one) for one in some])[0]
+    return list(_unpacked(arrays)), float(arrays["horizon"])
 
 
 @cache
@@ -170,13 +191,17 @@ def _packed(frame: Frame) -> Arrays:
     for _, one in harvest_frame(frame, ELEMENTS, smallest=smallest, source=""):
         if isinstance(one, Refusal) or not _good(one):
             continue
+        if one.element == "pedestrian" and one.shape[0] < _SMALLEST_PERSON * frame.height:
+            continue
         arrays[f"pixels{len(facts)}"] = one.rgba
         facts.append({**one.facts(), "ambience": one.ambience, "bearing": one.bearing})
-    return {**arrays, "facts": np.array(json.dumps(facts))}
+    horizon = np.array(Perspective.of(frame).horizon / frame.height)
+    return {**arrays, "facts": np.array(json.dumps(facts)), "horizon": horizon}
 
 
 def _good(one: CutOut) -> bool:
     """Return whether a cut-out is sharp, and a vehicle's end is known."""
+    grey = cv2.cvtColor(one.rgba, cv2.COLOR_RGBA2GRAY).astype(np.float32)
     if one.element == "vehicle" and (
         one.facing not in ("away", "toward") or (one.facing == "away" and not has_both_lamps(one.rgba))
     ):
@@ -184,9 +209,18 @@ def _good(one: CutOut) -> bool:
     if one.element == "pedestrian":
         own = one.rgba[..., 3] > 127
         upper = own[: round(_UPPER * len(own))]
-        if covered(own) < _SOLID or covered(upper) < _SOLID_ABOVE or _legs(own) < _LEAST_LEGS:
+        if covered(own) < _SOLID or covered(upper) < _SOLID_ABOVE or not _LEGS[0] <= _legs(own) <= _LEGS[1]:
             return False
-    grey = cv2.cvtColor(one.rgba, cv2.COLOR_RGBA2GRAY).astype(np.float32)
+        crown = own[: max(1, len(own) // 7)]
+        aside = (
+            np.argwhere(crown)[:, 1].mean()
+            - np.argwhere(own[len(own) // 5 : len(own) * 11 // 20])[:, 1].mean()
+        )
+        if crown.sum(axis=1).max() > _HEAD * len(own) or abs(aside) > _ASIDE * len(own):
+            return False
+        head = grey[: len(crown)][crown]
+        if head.size and np.percentile(head, 90) > _BRIGHT_HEAD * sum(one.ambience) / 3:
+            return False
     inside = cv2.erode((one.rgba[..., 3] > 250).astype(np.uint8), np.ones((3, 3), np.uint8)) > 0
     if np.count_nonzero(inside) < 100:
         return False

@@ -19,8 +19,12 @@ from numpy.typing import NDArray
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.images import Image, Mask
+from roadworthy.ontology import VOID
 from roadworthy.transforms.objects.request import parts_of
 from roadworthy.transforms.perspective import GROUND, Perspective
+from roadworthy.transforms.wording import Numbers
+
+_N = Numbers("inpainting")
 
 Ids = NDArray[np.uint8 | np.uint16]
 Floats = NDArray[np.float32]
@@ -32,14 +36,9 @@ _FLAT, _TALL = (80, 160), (10, 10)
 _METRES = (0.35, 0.5, 0.75, 1.1, 1.6, 2.4, 3.5, 5.0, 7.0)  # on the ground, sideways
 _SHARES = (0.02, 0.035, 0.06, 0.09, 0.13, 0.18, 0.25, 0.33, 0.42, 0.55, 0.7, 0.85)  # of the image's width
 _RISES = (0.0, -0.03, 0.03, -0.07, 0.07, -0.13, 0.13, -0.22, 0.22, -0.35)  # of its height
-_MARGIN = 0.36  # of the height: rows around the gap that are looked at
 _LEAST_SOURCE = 30  # pixels that show what ground looks like
 _PIECES = 12  # so many of the largest parts of a gap are fitted; the others are hardly seen
 _RING = 4  # pixels round a piece that must fit
-_LEAST_PIECE = 0.0006  # of the image
-_ENOUGH = 0.5  # of a cell that must be known for its own mean to count fully
-_MOST_LEFT = 0.5  # of a gap, that may stay as it was because nothing shows what it is to look like
-_SPIKES = 4.0  # deviations: a pebble or a wire is not worth copying
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,14 +78,14 @@ def filled(
     rows = np.flatnonzero(gap.opacity.any(axis=1))
     if not len(rows):
         return result, origin
-    margin = round(_MARGIN * height) + 2
+    margin = round(_N.margin * height) + 2
     span = slice(max(0, int(rows[0]) - margin), min(height, int(rows[-1]) + margin + 1))
     pixels = image[span].reshape(-1, 3)
     opacity, ids, old = gap.opacity[span], gap.ids[span], before[span]
     floats = image[span].astype(np.float32)
     wanted = opacity > 0
     left = np.count_nonzero(wanted)
-    most_left = _MOST_LEFT * left
+    most_left = _N.most_left * left
     for label, target, source in _tasks(wanted, ids, old, classes, gap.view.horizon - span.start):
         places = np.flatnonzero(target)
         left -= len(places)
@@ -105,7 +104,7 @@ def filled(
         detail = pixels[chosen] - base[chosen]
         if not standing:
             spread = 1.4826 * np.median(np.abs(detail)) + 0.4
-            np.clip(detail, -_SPIKES * spread, _SPIKES * spread, out=detail)
+            np.clip(detail, -_N.spikes * spread, _N.spikes * spread, out=detail)
         share = opacity.ravel()[places, None]
         new = pixels[places] + share * (base[places] + detail - pixels[places])
         result[span].reshape(-1, 3)[places] = np.clip(np.rint(new), 0, 255)
@@ -187,12 +186,12 @@ def _spread(total: Floats, amount: Floats) -> Floats:
     """Return mean colours; cells without any take those of larger cells around them (pull and push)."""
     weight = amount[..., None] if total.ndim == 3 else amount
     mean = np.asarray(total / np.maximum(weight, 1e-6), np.float32)
-    if max(amount.shape) <= 1 or float(amount.min()) > _ENOUGH:
+    if max(amount.shape) <= 1 or float(amount.min()) > _N.enough:
         return mean
     shape = ((amount.shape[1] + 1) // 2, (amount.shape[0] + 1) // 2)
     coarse = _spread(*(np.asarray(cv2.pyrDown(one, dstsize=shape), np.float32) for one in (total, amount)))
     wide = _resized(coarse, (amount.shape[1], amount.shape[0]), cv2.INTER_LINEAR)
-    trust = np.minimum(weight / _ENOUGH, 1.0)
+    trust = np.minimum(weight / _N.enough, 1.0)
     return np.asarray(trust * mean + (1 - trust) * wide, np.float32)
 
 
@@ -236,7 +235,7 @@ def _pieces(image: Image, source: Mask, target: Mask) -> Places:
     origin = np.full(source.size, -1, np.intp)
     grey = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY).astype(np.int16)
     shifts = _shifts(height, width)
-    parts = list(parts_of(target, int(_LEAST_PIECE * source.size)))
+    parts = list(parts_of(target, int(_N.least_piece * source.size)))
     parts.sort(key=lambda one: -np.count_nonzero(one[1]))
     for (rows, columns), pixels in parts[:_PIECES]:
         top, left = max(0, rows.start - _RING), max(0, columns.start - _RING)
@@ -314,15 +313,11 @@ def _anywhere(source: Mask, places: Places, rng: Generator) -> Places:
 
 
 _EDGE = 1 / 160  # of the image's width: pixels at the edge of a thing show some of it, and label maps err
-_DARK = 0.85  # of the ground's brightness: below is shadow
-_BRIGHT = 1.12  # likewise: above is paint
 _PAINT = (1.25, 12.0)  # likewise, and grey levels more: surely paint
 _LEAST_AREA = 12  # pixels; what is smaller throws no shadow that can be seen
-_STANDS_OUT = 14.0  # levels of grey by which an edge differs from the sky
 _REACH = (1.0, 0.5)  # of a thing's height: how far its shadow goes sideways and down from it
 # Of that: where to look, where its own shadow ends, and where it is its own for sure.
 _FACTORS = (2.0, 1.0, 0.4)
-_CLEAN = 0.15  # of a ground, that must be seen outside a window
 _LEAST_GROUND = 16  # pixels; fewer do not tell what ground looks like
 _GROUNDS = ("road", "sidewalk", "terrain")
 # Pixels from which a reflection is told, how well it must correlate with the thing, and how much of the
@@ -358,10 +353,13 @@ def region_of(frame: Frame, mask: Mask, *, paint: bool) -> Floats:
     grey = cv2.cvtColor(frame.image, cv2.COLOR_RGB2GRAY).astype(np.float32)
     grounds = [labels.mask(name) & ~mask for name in _GROUNDS]
     if paint:
+        if not frame.drawn:
+            # At the edge of a road, where a line is, a network is not sure what it sees.
+            grounds.append(labels.mask(VOID) & ~mask)
         near = (_dilated(mask, 2 * edge + 1),)
         # Yellow paint may be as bright as the road, and white paint as blue as one in the shade.
         seen = [grey] if frame.drawn else list(np.moveaxis(frame.image.astype(np.float32), 2, 0))
-        bright = np.logical_or.reduce([_off(one, near, grounds, _BRIGHT, 6) for one in seen])
+        bright = np.logical_or.reduce([_off(one, near, grounds, _N.bright, 6) for one in seen])
         core = mask | _touching(bright, mask)
         free = np.logical_or.reduce(grounds)
     else:
@@ -412,7 +410,7 @@ def _shadow(grey: Floats, mask: Mask, grounds: list[Mask]) -> Mask:
     what lies close to the thing is taken away then.
     """
     window, near, contact = _shadow_windows(mask)
-    off = _off(grey, (window, near, contact), grounds, _DARK, -2)
+    off = _off(grey, (window, near, contact), grounds, _N.dark, -2)
     count, parts = cv2.connectedComponents(off.view(np.uint8), connectivity=8)
     own = np.ones(count, np.bool_)
     own[np.unique(parts[off & ~near])] = False
@@ -457,7 +455,7 @@ def _off(grey: Floats, windows: tuple[Mask, ...], grounds: list[Mask], factor: f
         inside = ground & windows[0]
         if not inside.any():
             continue
-        enough = max(_LEAST_GROUND, _CLEAN * np.count_nonzero(ground))
+        enough = max(_LEAST_GROUND, _N.clean * np.count_nonzero(ground))
         clean = next((one for w in windows if np.count_nonzero(one := ground & ~w) >= enough), None)
         if clean is not None:
             expected = factor * base_of(grey, clean) + more
@@ -471,7 +469,7 @@ def _stray_edge(grey: Floats, mask: Mask, sky: Mask, edge: int) -> Mask:
     clean = sky & ~window
     if not window.any() or np.count_nonzero(clean) < _LEAST_GROUND:
         return np.zeros_like(mask)
-    return _touching(window & (np.abs(grey - base_of(grey, clean)) > _STANDS_OUT), mask)
+    return _touching(window & (np.abs(grey - base_of(grey, clean)) > _N.stands_out), mask)
 
 
 def _touching(candidates: Mask, mask: Mask) -> Mask:

@@ -126,9 +126,6 @@ def _lines(site: GroundSurroundings, mask: Mask, part: str) -> Mask:
 def _across(site: GroundSurroundings, road: Mask, middle: float, near: int) -> tuple[float, float]:
     """Return how many metres a line is from the nearest edge of the road that is seen, and from our path."""
     ends = np.flatnonzero(~road)
-    left = ends[ends < middle]
-    right = ends[ends > middle]
-    gaps = [middle - left[-1]] if len(left) else []
-    gaps += [right[0] - middle] if len(right) else []
+    gap = np.abs(ends[ends != middle] - middle).min(initial=np.inf)
     scale = float(site.scale[near])
-    return min(gaps, default=np.inf) / scale, abs(middle - float(site.path[near])) / scale
+    return float(gap) / scale, abs(middle - float(site.path[near])) / scale

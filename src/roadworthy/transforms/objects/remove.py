@@ -23,6 +23,7 @@ from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.images import Mask
 from roadworthy.labelling import is_estimated
 from roadworthy.ontology import VOID, ontology
+from roadworthy.transforms.objects.camera_look import is_grey
 from roadworthy.transforms.objects.filling import fill_network, grained
 from roadworthy.transforms.objects.inpainting import Gap, Places, filled, painted_share, region_of
 from roadworthy.transforms.objects.paint import hidden_lines
@@ -31,7 +32,7 @@ from roadworthy.transforms.objects.request import Edited, ObjectEdit, box_window
 from roadworthy.transforms.objects.selection import ObjectSelection, check_element, select
 from roadworthy.transforms.perspective import GROUND, ROAD, Perspective
 from roadworthy.transforms.transform import Presets, choice, number, register, word
-from roadworthy.transforms.wording import DO_IT_ANYWAY, REALISM, REALISM_TEXT, Numbers, metadata_without
+from roadworthy.transforms.wording import Numbers, metadata_without
 
 Ids = NDArray[np.uint8 | np.uint16]
 Labels = NDArray[np.int32]
@@ -130,7 +131,7 @@ def _behind(
     gap, part = gone[span], known[span]
     level = np.arange(span.start, span.stop)[:, None]
     # A slit of sky between two roofs does not go down to the ground.
-    above = _smoothed(_last_known(known)[0][span], gap, (max(3, ids.shape[1] // 16 | 1), 1))
+    above = _smoothed(_last_known(known)[span], gap, (max(3, ids.shape[1] // 16 | 1), 1))
     ground = level + 0.5 >= feet
     on_ground = _on_ground(known, classes, gone, span, view)
     longest = _N.longest_static if static else _N.longest
@@ -156,12 +157,12 @@ def _plant_poles(result: Ids, ids: Ids, classes: Classes, gone: Mask, feet: NDAr
             result[row : row + length, column] = pole
 
 
-def _last_known(known: Labels) -> tuple[Labels, NDArray[np.intp]]:
-    """Return the nearest class above each pixel and its row, -1 where there is none."""
+def _last_known(known: Labels) -> Labels:
+    """Return the nearest class above each pixel, -1 where there is none."""
     rows = np.arange(known.shape[0])[:, None]
     above = np.maximum.accumulate(np.where(known >= 0, rows, -1), axis=0)
     label = np.where(above >= 0, np.take_along_axis(known, np.maximum(above, 0), axis=0), -1)
-    return label.astype(np.int32), above
+    return label.astype(np.int32)
 
 
 def _feet(known: Labels, classes: Classes, gone: Mask, view: Perspective) -> NDArray[np.float64]:
@@ -339,8 +340,8 @@ def _fill_columns(found: Labels, known: Labels, classes: Classes, ground: Mask) 
     tall = tall if tall >= 0 and counts[tall] else commonest(*STANDING)
     columns = np.flatnonzero(missing.any(axis=0))
     part, low = found[:, columns], ground[:, columns]
-    upper = _last_known(np.where(low, part, -1))[0]
-    lower = _last_known(np.where(low, part, -1)[::-1])[0][::-1]
+    upper = _last_known(np.where(low, part, -1))
+    lower = _last_known(np.where(low, part, -1)[::-1])[::-1]
     earth = np.where(lower >= 0, lower, np.where(upper >= 0, upper, flat))
     taken = np.where(low, earth, tall)
     found[:, columns] = np.where(part < 0, np.where(taken >= 0, taken, void), part)
@@ -450,8 +451,10 @@ of them, half of what one filter of their first layer covers. Less can hardly co
 
 
 # By whether they are vehicles: grey levels around holes up to which smears are hardly seen, and from which
-# they always are; between them, the shares of the image that may be holes together, and that one may be.
-_LIMITS = {True: (54.0, 66.0, 0.0125, 0.0125), False: (45.0, 55.0, 0.012, 0.0025)}
+# they always are; between them, the shares of the image that may be holes together, and that one may be; and
+# the mean gradient of what stands around holes: the network does not paint so much of it.
+_LIMITS = {True: (54.0, 66.0, 0.0125, 0.0125, 80.0), False: (45.0, 55.0, 0.012, 0.0025, 60.0)}
+_WIDE, _RICH = 0.025, 65.0  # of the image, holes around which less is too much
 _LOOK_WIDTH, _RING, _EDGE = 320, 10, 2  # pixels at which that is looked at, and how far around a hole
 # What everything else stands on and in front of.
 _NEVER = ("road", "sidewalk", "terrain", "sky", "ego-vehicle")
@@ -472,7 +475,6 @@ class Remove(ObjectEdit):
     least_share: float = number(
         LEAST_SHARE, "The share of the image below which things are too small to remove.", low=0, high=1
     )
-    realism: str = choice("believable", REALISM_TEXT, REALISM)
     part: str = choice("all", PART_TEXT, PARTS)
 
     presets: ClassVar[Presets] = {
@@ -491,33 +493,31 @@ class Remove(ObjectEdit):
         chosen = part_of(frame, chosen, self.part)
         if chosen.what.is_a("dynamic object") and _leaves_half_a_thing(frame, chosen):
             raise NotApplicable(f"without a {chosen.what} before it, the rest of a thing would float")
-        if self.realism == "believable" and not frame.drawn:
-            _check_believable(frame, chosen)
+        if self.doubts(frame):
+            self.doubt(frame, _unbelievable(frame, chosen))
         return without(frame, chosen, rng)
 
 
-def _check_believable(frame: Frame, gone: ObjectSelection) -> None:
-    """See that nobody would see that something was taken out of a real frame: NotApplicable if they would."""
+def _unbelievable(frame: Frame, gone: ObjectSelection) -> str:
+    """Return how people would see that something was taken out of a real frame; empty if they would not."""
     if gone.what.element in PAINTED:
         if painted_share(frame.image, gone.mask, frame.label_map.mask("road")) < _N.least_paint:
-            raise NotApplicable(f"where the label map has a {gone.what}, hardly any paint is seen")
-        return
+            return f"where the label map has a {gone.what}, hardly any paint is seen"
+        return ""
     if gone.what.element == "pole":
         around = cv2.dilate(gone.mask.view(np.uint8), np.ones((3, 3), np.uint8)).view(np.bool_)
         if (frame.label_map.mask("traffic sign", "traffic light") & around).any():
-            raise NotApplicable("without its pole a sign or a light would hang in the air")
+            return "without its pole a sign or a light would hang in the air"
     largest = max(np.count_nonzero(pixels) for _, pixels in parts_of(gone.mask)) / gone.mask.size
     if largest > _N.largest_hole:
-        raise NotApplicable(
-            f"a {gone.what} is too large in the image for what is behind it to be painted believably; "
-            f"{DO_IT_ANYWAY}"
-        )
+        return f"a {gone.what} is too large in the image for what is behind it to be painted believably"
     detail, light = _look_around(frame, gone.mask)
-    dark, bright, most, most_of_one = _LIMITS[gone.what.is_a("vehicle")]
+    dark, bright, most, most_of_one, most_detail = _LIMITS[gone.what.is_a("vehicle")]
     much = light > dark and (largest > most_of_one or float(np.mean(gone.mask)) > most)
-    if much or light > bright or detail > _N.detail:
+    if much or light > bright or detail > (_RICH if np.mean(gone.mask) > _WIDE else most_detail):
         why = "is too much of the image" if much else "has too much light and detail around it"
-        raise NotApplicable(f"{gone.what}: what is to go {why} to be painted over believably; {DO_IT_ANYWAY}")
+        return f"{gone.what}: what is to go {why} to be painted over believably"
+    return ""
 
 
 def _look_around(frame: Frame, gone: Mask) -> tuple[float, float]:
@@ -551,19 +551,22 @@ def _leaves_half_a_thing(frame: Frame, gone: ObjectSelection) -> bool:
     return False
 
 
-def _with_feet(frame: Frame, gone: ObjectSelection) -> Mask:
-    """Return what is taken out, with the ground below people whom a network labelled: it loses their feet."""
-    wide, unsure = gone.mask.copy(), gone.what.is_a("pedestrian") and is_estimated(frame)
-    for (rows, columns), pixels in parts_of(gone.mask) if unsure else ():
+def _whole_things(frame: Frame, gone: ObjectSelection) -> Mask:
+    """Return what is taken out, with what labels lose: people's rims and bags, feet, rims of vehicles."""
+    wide, person = gone.mask.copy(), gone.what.is_a("pedestrian") and not frame.drawn
+    for (rows, columns), pixels in parts_of(gone.mask) if person and is_estimated(frame) else ():
         legs = pixels[len(pixels) // 2 :].any(axis=0)
         wide[rows.stop : rows.stop + round(_N.feet * len(pixels)), columns] |= legs
-    return wide & (gone.mask | frame.label_map.mask(*GROUND))
+    wide &= gone.mask | frame.label_map.mask(*GROUND)
+    if person or (gone.what.is_a("vehicle") and is_estimated(frame)):
+        reach = max(1, round(_N.rim * frame.width))
+        wide = cv2.dilate(wide.view(np.uint8), np.ones((2 * reach + 1,) * 2, np.uint8)).view(np.bool_)
+        wide &= gone.mask | ~frame.label_map.mask("dynamic object", "traffic infrastructure")
+    return wide
 
 
 def without(frame: Frame, gone: ObjectSelection, rng: Generator, hidden: Mask | None = None) -> Edited:
     """Take out what was selected: of a real frame, the network that ships fills the hole.
-
-    Paint on the road goes without it: what is beside it in the same row goes on.
 
     Args:
         frame: The frame.
@@ -574,16 +577,20 @@ def without(frame: Frame, gone: ObjectSelection, rng: Generator, hidden: Mask | 
     labels = frame.label_map
     ids = labels_without(frame, gone)
     paint = gone.what.element in PAINTED
-    opacity = region_of(frame, _with_feet(frame, gone), paint=paint)
+    opacity = region_of(frame, _whole_things(frame, gone), paint=paint)
     if hidden is not None:
         opacity[hidden] = 0
-    if not frame.drawn and not paint:
+    if not frame.drawn:
         mask = opacity > 0
         made = fill_network().fill([frame.image], [mask])[0]
         made = grained(frame.image, made, mask, rng)
+        if is_grey(frame):
+            made = np.repeat(cv2.cvtColor(made, cv2.COLOR_RGB2GRAY)[..., None], 3, axis=2).astype(np.uint8)
         mixed = frame.image + opacity[..., None] * (made.astype(np.float32) - frame.image)
         image = np.clip(np.rint(mixed), 0, 255).astype(np.uint8)
-        return Edited(truth_without(frame, gone, ids).replace(image=image), mask)
+        # What lies below paint is as far away as the paint.
+        origin = np.arange(mask.size).reshape(mask.shape) if paint else None
+        return Edited(truth_without(frame, gone, ids, origin).replace(image=image), mask)
     gap = Gap(opacity, ids, Perspective.of(frame))
     image, origin = filled(frame.image, labels.ids, labels.classes, gap, rng)
     return Edited(truth_without(frame, gone, ids, origin).replace(image=image), opacity > 0)

@@ -42,13 +42,7 @@ from roadworthy.transforms.objects.selection import (
 from roadworthy.transforms.objects.surroundings import GroundSurroundings, surroundings
 from roadworthy.transforms.perspective import Perspective, real_height
 from roadworthy.transforms.transform import Presets, choice, number, register, word
-from roadworthy.transforms.wording import (
-    DO_IT_ANYWAY,
-    REALISM,
-    REALISM_TEXT,
-    ElementDescription,
-    metadata_without,
-)
+from roadworthy.transforms.wording import ElementDescription, metadata_without
 
 Floats = NDArray[np.float32]
 Places = NDArray[np.intp]
@@ -208,11 +202,9 @@ def _clump(foliage: Foliage, mean: Floats, rng: Generator) -> tuple[Floats, Floa
     """Return some clump of leaves, times its opacity, and the share of light that comes through it."""
     radius = foliage.radius
     row, column = foliage.centres[rng.integers(len(foliage.centres))].tolist()
-    size = 2 * radius + 1
-    height, width = foliage.image.shape[:2]
-    rows = np.clip(np.arange(row - radius, row - radius + size), 0, height - 1)
-    columns = np.clip(np.arange(column - radius, column - radius + size), 0, width - 1)
-    patch = foliage.image[np.ix_(rows, columns)].astype(np.float32)
+    reach = np.arange(-radius, radius + 1)
+    rows = foliage.image.take(row + reach, axis=0, mode="clip")
+    patch = rows.take(column + reach, axis=1, mode="clip").astype(np.float32)
     # Clumps from the sunny and from the dark side of a tree stand side by side otherwise.
     patch += 0.5 * (mean - patch.mean(axis=(0, 1)))
     opacity = _stamp(radius, rng)[..., None]
@@ -365,7 +357,6 @@ class Replace(ObjectEdit):
     least_share: float = number(
         LEAST_SHARE, "The share of the image below which things are too small to replace.", low=0, high=1
     )
-    realism: str = choice("believable", REALISM_TEXT, REALISM)
     part: str = choice("all", PART_TEXT, PARTS)
 
     presets: ClassVar[Presets] = {
@@ -393,25 +384,20 @@ class Replace(ObjectEdit):
 
     def edit(self, frame: Frame, rng: Generator) -> Edited:
         what, by, edit = self._parts()
-        if self.realism == "believable" and not frame.drawn and edit in _DRAWN:
-            raise NotApplicable(
-                f"{by.element} instead of {what.element} looks drawn on real frames; {DO_IT_ANYWAY}"
-            )
+        if edit in _DRAWN:
+            self.doubt(frame, f"{by.element} instead of {what.element} looks drawn on real frames")
         if isinstance(edit, partial) and self.gallery in (SHIPPED, OWN) and not frame.drawn:
-            edit = partial(_exchanged, choices=self._for_real_frames(by))
+            edit = partial(_exchanged, choices=self._for_real_frames(frame, by))
         return edit(frame, part_of(frame, select(frame, what, self.least_share), self.part), by, rng)
 
-    def _for_real_frames(self, by: ElementDescription) -> list[CutOut]:
-        """Return the shipped cut-outs for real frames, without those that are drawn unless any will do."""
+    def _for_real_frames(self, frame: Frame, by: ElementDescription) -> list[CutOut]:
+        """Return the shipped cut-outs for a real frame, without those that are drawn unless any will do."""
         fitting = Gallery.shipped_for(False).select(str(by))
-        believed = (one for one in fitting if one.source != DRAWN and one.element in BELIEVED)
-        found = list(fitting if self.realism == "any" else believed)
-        if not found:
-            raise NotApplicable(
-                f"every shipped {by} is a drawing or a plain model, which nobody believes on a real frame: "
-                f"name a gallery; {DO_IT_ANYWAY}"
-            )
-        return found
+        believed = [one for one in fitting if one.source != DRAWN and one.element in BELIEVED]
+        if not believed:
+            drawn = f"every shipped {by} is a drawing or a plain model"
+            self.doubt(frame, f"{drawn}, which nobody believes on a real frame: name a gallery")
+        return believed if self.doubts(frame) else list(fitting)
 
 
 def _edit_for(what: ElementDescription, by: ElementDescription) -> Edit | None:

@@ -18,7 +18,7 @@ from roadworthy.images import Mask
 from roadworthy.ontology import Ontology, ontology
 from roadworthy.transforms.objects.gallery import BrokenCutOut
 from roadworthy.transforms.perspective import GROUND, ROAD
-from roadworthy.transforms.transform import Keeps, Transform
+from roadworthy.transforms.transform import BelievableTransform, Keeps
 from roadworthy.transforms.wording import ElementDescription, described
 
 Comparison = Literal["", "closer", "farther"]
@@ -291,7 +291,7 @@ class Edited(NamedTuple):
     region: Mask
 
 
-class ObjectEdit(Transform):
+class ObjectEdit(BelievableTransform):
     """A transform that adds, removes or replaces things; outside its region it changes nothing."""
 
     family = "objects"

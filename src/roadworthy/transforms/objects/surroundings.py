@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Literal
@@ -39,11 +39,6 @@ class StandingObject:
     distance: float
     thing: SelectedObject
 
-    @property
-    def pixels(self) -> Mask:
-        """Its pixels within the window of the thing."""
-        return self.thing.pixels
-
 
 class GroundSurroundings:
     """What is known about the ground of a frame, on the rows in which a thing may stand, from near to far.
@@ -51,12 +46,14 @@ class GroundSurroundings:
     A thing that stands in row r has its lowest pixel there.
     """
 
-    def __init__(self, frame: Frame) -> None:
-        """Take a frame with a label map."""
+    def __init__(self, frame: Frame, horizon: float | None = None) -> None:
+        """Take a frame with a label map, and its horizon if it is known better than from the frame."""
         assert frame.labels is not None
         self.frame = frame
         self.labels: LabelMap = frame.labels
         self.view = Perspective.of(frame)
+        if horizon is not None:
+            self.view = replace(self.view, horizon=horizon)
         self.rows = self._rows()
         self._ids = self.labels.ids[self.rows]
 
@@ -102,7 +99,7 @@ class GroundSurroundings:
         if apart_from is None:
             return self._all_occupied
         things = self.is_any(OCCUPYING)[self.labels.ids]
-        things[apart_from.thing.window][apart_from.pixels] = False
+        things[apart_from.thing.window][apart_from.thing.pixels] = False
         return np.asarray(cv2.integral(things.view(np.uint8)))
 
     @cached_property
@@ -190,7 +187,7 @@ class GroundSurroundings:
         """
         found = things_of(self.frame, select(self.frame, asked, 0.0))
         things = [self._standing(thing) for thing in found if min(thing.pixels.shape) >= 2]
-        return sorted(things, key=lambda one: -one.pixels.size)
+        return sorted(things, key=lambda one: -one.thing.pixels.size)
 
     def _standing(self, thing: SelectedObject) -> StandingObject:
         rows, columns = thing.window
@@ -245,10 +242,10 @@ class GroundSurroundings:
         return upright[: bottom - top]
 
 
-@lru_cache(maxsize=2)
-def surroundings(frame: Frame) -> GroundSurroundings:
+@lru_cache(maxsize=4)
+def surroundings(frame: Frame, horizon: float | None = None) -> GroundSurroundings:
     """Return the surroundings that a frame offers; they are kept for the next thing in the same frame."""
-    return GroundSurroundings(frame)
+    return GroundSurroundings(frame, horizon)
 
 
 @lru_cache(maxsize=64)

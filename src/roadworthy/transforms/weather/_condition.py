@@ -16,7 +16,7 @@ from roadworthy.frames import Frame
 from roadworthy.images import Image
 from roadworthy.ontology import CONDITIONS, VOID, ontology
 from roadworthy.transforms.perspective import ROAD
-from roadworthy.transforms.transform import Presets, Transform, number
+from roadworthy.transforms.transform import BelievableTransform, Presets, number
 from roadworthy.transforms.weather._scene import (
     WeatherScene,
     above,
@@ -26,7 +26,7 @@ from roadworthy.transforms.weather._scene import (
     thinned,
     widened,
 )
-from roadworthy.transforms.wording import DO_IT_ANYWAY, MOMENT, Numbers
+from roadworthy.transforms.wording import MOMENT, Numbers
 
 LEVELS: Mapping[str, float] = {"light": 0.3333, "normal": 0.6667, "heavy": 1.0}
 """The amounts that the levels of the ontology stand for."""
@@ -62,8 +62,6 @@ def unfit_light(scene: WeatherScene) -> str:
     )
     if black > _N.most_black:
         return "the ground is black in the image: a change of weather or time would not show on it"
-    if _at_night(scene):
-        return "it is already night in the image, which other weather or light would turn into a grey day"
     red, green, _ = cv2.mean(scene.thumbnail, road)[:3]
     harsh = white > _N.most_clipped or min(bright, dark) > _N.most_harsh or red > _N.flare * green
     first = round(scene.view.horizon - _N.above_horizon * scene.height)
@@ -77,7 +75,7 @@ def unfit_light(scene: WeatherScene) -> str:
     share = np.mean(warmer[sky] > _N.tinged) if np.mean(sky) > _N.least_tinged else 0.0
     if np.mean((warmer > _N.warm) & sky) > _N.most_warm or share > _N.most_tinged:
         return "sunlit leaves are burnt out in the image, and cannot be told from the sky"
-    if _clouds_between(scene):
+    if scene.estimated and _clouds_between(scene):
         return "clouds between twigs would stay in another sky"
     faded = sky & (scene.small_grey < _N.dark_sky * np.median(scene.small_grey[sky] if sky.any() else 0))
     if not scene.estimated and np.mean(faded) > _N.most_dark_sky:
@@ -149,7 +147,7 @@ def _parted(scene: WeatherScene, road: NDArray[np.uint8]) -> bool:
     # What is whiter is sky between twigs.
     if len(hills) > len(road) / 8:
         lit = np.mean((hills > bright) & (hills <= _N.clipped)) > _N.most_sunlit
-        if lit or np.median(hills) > _N.brighter_hills * max(float(np.median(road)), 1.0):
+        if lit or np.median(hills) > max(_N.lit_hills, _N.brighter_hills * float(np.median(road))):
             return True
     return _in_two(road, _N.least_part, _N.most_apart) or _in_two(soft, _N.least_hills, _N.hills_apart)
 
@@ -192,7 +190,7 @@ def sharp_shadows(scene: WeatherScene) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WeatherTransform(Transform):
+class WeatherTransform(BelievableTransform):
     """Weather, light or a season that comes over a scene; labels stay true.
 
     Class attributes:
@@ -203,6 +201,7 @@ class WeatherTransform(Transform):
             between a frame and the changed one. A smaller one says that the frame showed it before: the
             filter of section 3.3.4 of the RMT paper, which gives no number. 0 for what does not take the
             place of other weather, another time or season, and is not filtered.
+        painted: Whether people see on most real frames that it was made.
 
     The error is looked at where the metadata do not say what the weather, the time or the season was. Amounts
     below light, and weather with parameters of its own, are asked for by searches and by people who know what
@@ -221,6 +220,7 @@ class WeatherTransform(Transform):
     value: ClassVar[str] = ""
     bars: ClassVar[Mapping[str, str]] = {}
     least_change: ClassVar[float] = 0.0
+    painted: ClassVar[bool] = False
 
     @abstractmethod
     def drawn(self, scene: WeatherScene, rng: np.random.Generator) -> Image:
@@ -238,9 +238,14 @@ class WeatherTransform(Transform):
         self._check(frame)
         scene = surroundings(frame)
         # The change must be large where nobody said what there was, nor asked for a small one.
-        usual = self.amount >= LEVELS["light"] and self == type(self)(amount=self.amount)
-        if usual and not frame.drawn and (reason := self._unfit(scene)):
-            raise NotApplicable(reason)
+        own = (one for one in self.parameters() if one.name not in ("amount", "realism", "traffic"))
+        usual = self.amount >= LEVELS["light"] and all(getattr(self, one.name) == one.default for one in own)
+        if usual and not frame.drawn and _at_night(scene):
+            raise NotApplicable(
+                "it is already night in the image, which other weather or light would turn into a grey day"
+            )
+        if usual and self.doubts(frame):
+            self.doubt(frame, self._unfit(scene))
         image = self.drawn(scene, rng)
         if not frame.drawn and scene.colourless:
             image = greyed(image, 1.0)
@@ -303,6 +308,5 @@ class WeatherTransform(Transform):
             there = LEVELS.get(str(frame.metadata.get("level")), 1.0) if self.fact == "weather" else 1.0
             if there >= LEVELS[self.level]:
                 raise NotApplicable(self._already)
-        # A parameter of what changes more than can be believed.
-        if not frame.drawn and getattr(self, "realism", "any") == "believable":
-            raise NotApplicable(f"{self.value} looks painted on real frames; {DO_IT_ANYWAY}")
+        if self.painted:
+            self.doubt(frame, f"{self.value} looks painted on real frames")

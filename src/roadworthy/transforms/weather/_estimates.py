@@ -11,24 +11,17 @@ from roadworthy.images import Image
 from roadworthy.labelling import is_estimated
 from roadworthy.ontology import VOID
 from roadworthy.transforms.perspective import ROAD, Perspective
+from roadworthy.transforms.wording import Numbers
+
+_N = Numbers("estimates")
 
 Map = NDArray[np.float32]
 
-# Of a post that is nearer than all of it is taken to be; and of a light or sign whose post is not seen, which
-# fog hides as it hides the post.
-_NEAREST_OF, _HANGING = 0.3, 0.9
 _BLEEDS = 40  # widths of estimated depth's blur that fit across an image
-_ENOUGH = 0.05  # of a blur's window, to tell what is inside or around a thing
 # How bright sky is at least where it is rough, and where it is smooth, beside the brightest of the image; how
 # rough, in grey levels; and how far away woods are at most: a street leads through them.
 _SKY_BRIGHT, _SKY_DARK, _SKY_ROUGH, _WOODS = 0.8, 0.5, 6.0, np.float32(120)
-_BLUE = 50  # levels of blue above red, between the leaves
-_MOSTLY = 0.7  # of a region of sky that must look so, if any of it is to be believed
-_BURNT = 225  # grey level from which woods are sky that the camera could not hold
 _COARSE = 160  # pixels of width that are enough for the distance of woods
-_TALLEST = 25.0  # metres of trees and houses: what towers in the image is near
-_DEEP, _NEAR_WOODS = 2.0, 25.0  # times as far as its foot that a wood reaches, and metres at least
-_HIGHEST_HORIZON = 0.3  # of the height: an estimated plane may tilt
 
 
 def believed(frame: Frame) -> Frame:
@@ -64,7 +57,7 @@ def _burnt_sky(labels: LabelMap, image: Image) -> NDArray[np.bool_]:
     grey = cv2.morphologyEx(
         cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), cv2.MORPH_OPEN, _square(max(1, image.shape[1] // 100))
     )
-    burnt = np.asarray((grey >= _BURNT) & above[:, None] & labels.mask("tree", VOID))
+    burnt = np.asarray((grey >= _N.burnt) & above[:, None] & labels.mask("tree", VOID))
     if not burnt.any():
         return burnt
     # Leaves part it into specks.
@@ -92,12 +85,12 @@ def _receding(depth: Map, labels: LabelMap) -> Map:
     columns = near.shape[1]
     found = np.maximum.accumulate(np.where(standing | ground, near, 0)[::-1], axis=0)[::-1]
     view = Perspective.of(Frame("coarse", np.zeros((*near.shape, 3), np.uint8), coarse, depth=near))
-    high = np.maximum(max(view.horizon, _HIGHEST_HORIZON * len(near)) - standing.argmax(axis=0), 1.0)
-    most = np.where(standing.any(axis=0), _TALLEST * view.focal / high, _WOODS).astype(np.float32)
+    high = np.maximum(max(view.horizon, _N.highest_horizon * len(near)) - standing.argmax(axis=0), 1.0)
+    most = np.where(standing.any(axis=0), _N.tallest * view.focal / high, _WOODS).astype(np.float32)
     # Woods stand upright: their tops are about as far away as their foot.
     foot = found[len(near) - 1 - standing[::-1].argmax(axis=0), np.arange(columns)]
     farthest = cv2.dilate(foot[None], np.ones((1, max(3, columns // 5) | 1), np.uint8))[0]
-    most = np.minimum(most, np.maximum(_DEEP * farthest, _NEAR_WOODS))
+    most = np.minimum(most, np.maximum(_N.deep * farthest, _N.near_woods))
     found = np.minimum(found, 1 / cv2.blur(1 / most[None], (max(3, columns // 5) | 1, 1)))
     # The network calls woods below the horizon terrain: no step shows where the one becomes the other.
     share = ((standing | coarse.mask("terrain")) & ~sky).astype(np.float32)
@@ -123,7 +116,13 @@ def _false_sky(sky: NDArray[np.bool_], image: Image) -> NDArray[np.bool_]:
     soft = cv2.blur(likely.astype(np.float32), (size, size)) > 0.5
     wide = cv2.erode(sky.view(np.uint8), _square(max(1, image.shape[1] // 80))).view(np.bool_)
     good[np.bincount(parts[wide], minlength=count) == 0] = 0
-    return np.asarray(sky & ((good < _MOSTLY)[parts] | ~soft))
+    left = sky & (good >= _N.mostly)[parts] & soft
+    # Islands darker than most of what is left are pale grass and walls.
+    count, parts = cv2.connectedComponents(left.view(np.uint8))
+    sizes = np.maximum(np.bincount(parts.ravel(), minlength=count), 1)
+    levels = np.bincount(parts.ravel(), image.max(axis=2).ravel(), minlength=count) / sizes
+    bright = levels >= _SKY_BRIGHT * levels[1 + sizes[1:].argmax() if count > 1 else 0]
+    return np.asarray(sky & ~(left & bright[parts]))
 
 
 def _may_be_sky(image: Image) -> NDArray[np.bool_]:
@@ -138,7 +137,7 @@ def _may_be_sky(image: Image) -> NDArray[np.bool_]:
     )
     rough = cv2.blur(np.abs(cv2.Laplacian(cv2.blur(small, (3, 3)), cv2.CV_32F)), (9, 9))
     rough = cv2.resize(rough, (image.shape[1], image.shape[0]), interpolation=cv2.INTER_LINEAR)
-    bluish = cv2.subtract(blue, red) > _BLUE
+    bluish = cv2.subtract(blue, red) > _N.blue
     may_be = (soft > _SKY_BRIGHT) | ((soft > _SKY_DARK) & ((rough < _SKY_ROUGH) | bluish))
     return np.asarray(may_be)
 
@@ -166,7 +165,7 @@ def _sharpened(depth: Map, labels: LabelMap) -> Map:
         # A post is thinner than the network sees: its edges show what is behind it.
         inside = np.sort(depth[window][own])
         found[window][own] = inside[
-            int((_NEAREST_OF if poles[window][own].any() else _HANGING) * len(inside))
+            int((_N.nearest_of if poles[window][own].any() else _N.hanging) * len(inside))
         ]
     return found
 
@@ -187,7 +186,7 @@ def _outlined(depth: Map, things: NDArray[np.bool_], reach: int) -> Map:
         share = cv2.blur(source.astype(np.float32), size)
         carried = cv2.blur(np.where(source, inverse, np.float32(0)), size) / np.maximum(share, 1e-6)
         carried += (inverse - carried) * fades
-        rim &= share > _ENOUGH
+        rim &= share > _N.enough
         found[rim] = 1 / np.maximum(carried[rim], 1e-6)
     return found
 
@@ -197,7 +196,6 @@ def _square(reach: int) -> NDArray[np.uint8]:
 
 
 _ROWS = (0.25, 0.70)  # of the height, between which a horizon is looked for
-_WIDTH = 0.025  # of the height: lines that meet as near to each other as this agree
 _NARROWEST = 120  # pixels: enough to see lines
 _LEAST_SHARE, _LEAST_PAIRS = 0.45, 12  # of the pairs of lines that must agree
 
@@ -234,6 +232,6 @@ def vanishing_row(image: NDArray[np.uint8]) -> float | None:
         return None
     weight = (np.hypot(run, fall)[i] * np.hypot(run, fall)[j])[meets]
     rows = np.arange(low, high)
-    votes = np.exp(-(((rows[:, None] - row[meets]) / (_WIDTH * height)) ** 2)) @ weight
+    votes = np.exp(-(((rows[:, None] - row[meets]) / (_N.width * height)) ** 2)) @ weight
     best = int(votes.argmax())
     return float(rows[best]) * full / height if votes[best] > _LEAST_SHARE * weight.sum() else None

@@ -19,8 +19,10 @@ from roadworthy.ontology import VOID, ontology
 from roadworthy.transforms.affine import move_boxes
 from roadworthy.transforms.perspective import FAR, GROUND, ROAD, Perspective, distance_map
 from roadworthy.transforms.weather._estimates import believed, vanishing_row
-from roadworthy.transforms.wording import TRAVELLED
+from roadworthy.transforms.wording import TRAVELLED, Numbers
 from roadworthy.world.sky import fractal_noise
+
+_N = Numbers("scene")
 
 Mask = NDArray[np.uint8]  # 0 no … 255 yes
 Map = NDArray[np.float32]
@@ -130,8 +132,6 @@ def lit(image: Image, light: Map) -> Image:
 
 
 _FLAT = 16  # grey levels between neighbours in a thumbnail: more is no sky
-_LEAST = 0.004  # of the image
-_BELOW = 0.12  # of the height: how far below the horizon sky is looked for, because the horizon is a guess
 
 
 def estimated_sky(image: Image, horizon: float) -> Mask:
@@ -144,7 +144,7 @@ def estimated_sky(image: Image, horizon: float) -> Mask:
         horizon: The row of the horizon.
     """
     height, width = image.shape[:2]
-    end = max(2, min(height, math.ceil(horizon + _BELOW * height)))
+    end = max(2, min(height, math.ceil(horizon + _N.below * height)))
     upper = image[:end]
     grey = np.asarray(cv2.cvtColor(upper, cv2.COLOR_RGB2GRAY), np.uint8)
     bright = max(80.0, 0.62 * (percentile(grey, 0.97) or 0.0))
@@ -153,7 +153,7 @@ def estimated_sky(image: Image, horizon: float) -> Mask:
     rough = cv2.morphologyEx(grey, cv2.MORPH_GRADIENT, np.ones((3, 3), np.uint8))
     may_be = ((grey > bright) | blueish) & (rough < _FLAT)
     _, parts, stats, _ = cv2.connectedComponentsWithStats(may_be.view(np.uint8), connectivity=4)
-    sky = (stats[:, cv2.CC_STAT_AREA] >= _LEAST * height * width) & (stats[:, cv2.CC_STAT_TOP] <= 1)
+    sky = (stats[:, cv2.CC_STAT_AREA] >= _N.least * height * width) & (stats[:, cv2.CC_STAT_TOP] <= 1)
     sky[0] = False
     found = np.zeros((height, width), np.uint8)
     found[:end] = np.where(sky, np.uint8(255), np.uint8(0))[np.asarray(parts, np.int32)]
@@ -195,18 +195,9 @@ SKY_DISTANCE = np.float32(5000)
 """Metres that stand for the sky."""
 
 _THUMBNAIL = 320  # pixels: smooth fields such as light and haze are worked out at about this width
-# Where things beside the road are thought to stand: metres to either side, and how far ahead it ends.
-_STREET, _STREET_END = 12.0, 90.0
 # How bright a pixel must be beside the sky to be partly, and wholly, sky: at its rim, and between leaves.
 _MIXED, _SEEN_THROUGH = (0.40, 0.85), (0.70, 0.92)
-_SPECK = 0.0008  # of the image
-_DAYLIGHT = 195.0  # grey level of the brightest things by day
-_FARTHEST_BANK = 70.0  # metres
-_SMOOTH_LAWN, _ROUGH_BUSH = 0.08, 0.2  # mean difference of brightness to what is around, as a share
 _CAST = (0.7, 1.4)  # limits of a correction of colour
-_LIES, _STANDS = 1.35, 2.0  # times farther off the ground would be, where a thing lies and where it stands
-_USUAL_ROAD = 105.0  # grey level of asphalt by day
-_EXPOSED_ROAD = 75.0  # likewise at least, under a grey sky
 
 
 @lru_cache(maxsize=2)
@@ -351,7 +342,10 @@ class WeatherScene:
             if self.estimated:
                 # The street network labels what it sees between leaves as sky itself, but not between twigs.
                 cv2.min(airy, widened(known, max(1, self.width // 16)), dst=airy)
-            airy[min(max(round(self.view.horizon), 0), self.height) :] = 0
+            below = round(self.view.horizon)
+            if self.estimated:  # an estimated plane may tilt, and where the road begins is above no sky
+                below = max(below, int((self.road > 0).any(axis=1).argmax()))
+            airy[min(max(below, 0), self.height) :] = 0
             mixed = cv2.subtract(cv2.max(mixed, cv2.min(like(*_SEEN_THROUGH), airy)), thin)
         found = np.asarray(cv2.max(known, mixed), np.uint8)
         return _without_specks(found) if self.estimated else found
@@ -359,13 +353,13 @@ class WeatherScene:
     @cached_property
     def light(self) -> float:
         """How bright the day is, 1 for a clear one, as far as the brightest part of the image tells."""
-        return float(np.clip((percentile(self.small_grey, 0.96) or 0.0) / _DAYLIGHT, 0.15, 1.0))
+        return float(np.clip((percentile(self.small_grey, 0.96) or 0.0) / _N.daylight, 0.15, 1.0))
 
     @cached_property
     def light_on_ground(self) -> float:
         """How brightly the road is lit, 1 for an open street by day; narrow ones are darker than the sky."""
         level = percentile(self.small_grey, 0.75, above(self.small_road, 127))
-        return 1.0 if level is None else float(np.clip(math.sqrt(level / _USUAL_ROAD), 0.4, 1.0))
+        return 1.0 if level is None else float(np.clip(math.sqrt(level / _N.usual_road), 0.4, 1.0))
 
     @cached_property
     def tone(self) -> float:
@@ -374,8 +368,8 @@ class WeatherScene:
         if self.frame.drawn or self.frame.labels is None or level is None:
             return 1.0
         level = max(level, 2.0)
-        wanted = min(_EXPOSED_ROAD, 2 * level)
-        return math.log(wanted / 255) / math.log(level / 255) if level < _EXPOSED_ROAD else 1.0
+        wanted = min(_N.exposed_road, 2 * level)
+        return math.log(wanted / 255) / math.log(level / 255) if level < _N.exposed_road else 1.0
 
     @cached_property
     def distance(self) -> Map:
@@ -399,7 +393,7 @@ class WeatherScene:
         width, height = self.small
         view, labels = self.small_view, self.small_frame.labels
         aside = np.arange(width, dtype=np.float32) + np.float32(0.5 - width / 2)
-        walls = 1 / np.hypot(aside / np.float32(view.focal * _STREET), np.float32(1 / _STREET_END))
+        walls = 1 / np.hypot(aside / np.float32(view.focal * _N.street), np.float32(1 / _N.street_end))
         ground = np.minimum(view.distances(height), np.float32(FAR))[:, None]
         found: Map = np.minimum(ground, walls)
         if labels is not None:
@@ -446,9 +440,9 @@ class WeatherScene:
             return np.full((self.height, self.width), 255, np.uint8)
         ground = np.minimum(self.small_view.distances(self.small[1]), SKY_DISTANCE)[:, None]
         steep = cv2.blur(ground / np.maximum(self.small_distance, np.float32(0.5)), (5, 5))
-        lies = np.clip((_STANDS - steep) / (_STANDS - _LIES), 0, 1)
+        lies = np.clip((_N.stands - steep) / (_N.stands - _N.lies), 0, 1)
         # Far away the network cannot tell a bank from a meadow.
-        lies *= np.clip((_FARTHEST_BANK - ground) / (0.6 * _FARTHEST_BANK), 0, 1)
+        lies *= np.clip((_N.farthest_bank - ground) / (0.6 * _N.farthest_bank), 0, 1)
         return self.full((lies * 255).astype(np.uint8))
 
     @cached_property
@@ -458,7 +452,7 @@ class WeatherScene:
         size = max(5, self.width // 48 | 1)
         mean = cv2.blur(grey, (size, size))
         rough = cv2.blur(np.abs(grey - mean), (size, size)) / np.maximum(mean, 16)
-        smooth = np.clip((_ROUGH_BUSH - rough) / (_ROUGH_BUSH - _SMOOTH_LAWN), 0, 1)
+        smooth = np.clip((_N.rough_bush - rough) / (_N.rough_bush - _N.smooth_lawn), 0, 1)
         on_top = np.clip((grey / np.maximum(mean, 8) - 0.75) / 0.6, 0, 1)
         return np.asarray(255 * (smooth + (1 - smooth) * on_top), np.uint8)
 
@@ -499,7 +493,7 @@ def _without_specks(sky: Mask) -> Mask:
     _, top, _, high = cv2.boundingRect(sky)
     upper = sky[: top + high]
     _, parts, stats, _ = cv2.connectedComponentsWithStats(cv2.bitwise_not(above(upper, 127)))
-    small = stats[:, cv2.CC_STAT_AREA] < _SPECK * sky.size
+    small = stats[:, cv2.CC_STAT_AREA] < _N.speck * sky.size
     small[0] = False
     if small.any():
         # Their rims are part sky.

@@ -13,18 +13,14 @@ from roadworthy.transforms.perspective import ROAD
 from roadworthy.transforms.weather import _scene
 from roadworthy.transforms.weather._condition import known
 from roadworthy.transforms.weather._scene import Colour, Map, Mask, WeatherScene
+from roadworthy.transforms.wording import Numbers
+
+_N = Numbers("skies")
 
 _WITHOUT_SUN = (0.747, 0.761, 0.784)  # of the light on open ground is left when clouds hide the sun
-_UNKNOWN_SUN = 0.7  # how sunny an image of high contrast is taken to be when the metadata do not say
-_BRIGHTEST_LIFT = 2.4  # factor
 _SHADE = (1.14, 1.0, 0.78)  # shadows are blue: how much of each channel they lack, in logarithms
-_LESS_COLOUR = 0.12
-_NEUTRAL = 0.8  # of a road's colour cast that goes with the sun
-_UPRIGHT_LEVEL = 150.0  # grey level up to which upright things are lifted
-_SUNLIT_WOODS, _DARK_WOODS = 1.15, 35.0  # times brighter than most of them, which are no darker than this
 _WHITE: Colour = (1.0, 1.0, 1.0)
 _BYTES = np.maximum(np.arange(256, dtype=np.float64), 1)
-_STEPS = 140.0  # of a byte for each unit of a logarithm; the brightest lift is below 127 of them
 
 
 def sunshine(scene: WeatherScene) -> float:
@@ -36,7 +32,7 @@ def sunshine(scene: WeatherScene) -> float:
         return 1.0
     # Where light comes from all sides, nothing is very dark beside what is bright.
     dark, bright = (_scene.percentile(scene.small_grey, share) or 0.0 for share in (0.05, 0.95))
-    return _UNKNOWN_SUN * float(np.clip((bright - dark - 50) / 80, 0, 1))
+    return _N.unknown_sun * float(np.clip((bright - dark - 50) / 80, 0, 1))
 
 
 def overcast(scene: WeatherScene, amount: float, gloom: float = 1.0) -> Image:
@@ -53,8 +49,8 @@ def overcast(scene: WeatherScene, amount: float, gloom: float = 1.0) -> Image:
     gloom = 1 - (1 - gloom) * (0.3 + 0.7 * sunny)
     red, green, blue = ((1 - sun * (1 - left)) * gloom for left in _WITHOUT_SUN)
     tone = 1 - (1 - scene.tone) * amount
-    image = without_shadows(scene, sun, light=(red, green, blue), neutral=_NEUTRAL * amount, tone=tone)
-    return _scene.greyed(image, _LESS_COLOUR * amount)
+    image = without_shadows(scene, sun, light=(red, green, blue), neutral=_N.neutral * amount, tone=tone)
+    return _scene.greyed(image, _N.less_colour * amount)
 
 
 def without_shadows(
@@ -89,12 +85,12 @@ def without_shadows(
             if (found := _sunlit(scene, ground)) is not None:
                 level, tints = found[0], tints or found[1]
                 sure = np.clip((_BYTES / level - 0.12) / 0.12, 0, 1)
-                curve = np.log(np.clip(level / _BYTES, 1, _BRIGHTEST_LIFT)) * sure * lift * amount
-                cv2.copyTo(cv2.LUT(soft, np.rint(curve * _STEPS).astype(np.uint8)), ground, lifts)
+                curve = np.log(np.clip(level / _BYTES, 1, _N.brightest_lift)) * sure * lift * amount
+                cv2.copyTo(cv2.LUT(soft, np.rint(curve * _N.steps).astype(np.uint8)), ground, lifts)
         for things, lift in _things(scene):
-            curve = np.log(np.clip(_UPRIGHT_LEVEL / _BYTES, 1, _BRIGHTEST_LIFT)) * lift * amount
-            cv2.copyTo(cv2.LUT(soft, np.rint(128 + curve * _STEPS).astype(np.uint8)), things, lifts)
-    logs = np.arange(128) / _STEPS
+            curve = np.log(np.clip(_N.upright_level / _BYTES, 1, _N.brightest_lift)) * lift * amount
+            cv2.copyTo(cv2.LUT(soft, np.rint(128 + curve * _N.steps).astype(np.uint8)), things, lifts)
+    logs = np.arange(128) / _N.steps
     factors = [
         np.concatenate([np.exp(logs * tint), np.exp(logs) * more]) * factor
         for tint, more, factor in zip(tints or _SHADE, upright, light, strict=True)
@@ -117,7 +113,7 @@ def _without_sunlit_woods(image: Image, scene: WeatherScene, amount: float) -> I
         grown = scene.known_mask(name)
         level = _scene.percentile(scene.small_grey, 0.5, _scene.thinned(grown, *scene.small))
         if level is not None:
-            curve = np.minimum(1, (_SUNLIT_WOODS * max(level, _DARK_WOODS) / _BYTES) ** (0.6 * amount))
+            curve = np.minimum(1, (_N.sunlit_woods * max(level, _N.dark_woods) / _BYTES) ** (0.6 * amount))
             cv2.copyTo(cv2.LUT(scene.grey, np.rint(255 * curve).astype(np.uint8)), grown, left)
     woods = scene.known_mask("tree")
     bluer = cv2.subtract(cv2.extractChannel(image, 2), cv2.extractChannel(image, 0))
@@ -164,9 +160,16 @@ def _things(scene: WeatherScene) -> Iterator[tuple[Mask, float]]:
         sky = cv2.resize(scene.small_sky, scene.frame.size, interpolation=cv2.INTER_NEAREST)
         yield np.asarray(cv2.bitwise_not(cv2.max(_scene.above(scene.road, 127), sky)), np.uint8), 0.3
         return
-    built = ("building", "dynamic object", "pole", "traffic sign", "traffic light")
-    for classes, lift in ((built, 0.6), (("tree",), 0.0)):
-        yield scene.known_mask(*classes), lift
+    built = scene.known_mask("building", "dynamic object", "pole", "traffic sign", "traffic light")
+    trees = scene.known_mask("tree")
+    yield trees, 0.0
+    walls = _scene.percentile(scene.small_grey, _N.dark_walls, _scene.thinned(built, *scene.small))
+    if walls is not None and not (scene.frame.drawn or scene.estimated):
+        # Who labels by hand calls bare twigs trees, through which walls are seen, and not leaves.
+        red, green, blue = cv2.split(cv2.blur(scene.frame.image, (9, 9)))
+        bare = cv2.bitwise_and(trees, _scene.above(np.asarray(cv2.max(green, red), np.uint8), walls))
+        built = np.asarray(cv2.max(built, np.where(green > cv2.max(red, blue), np.uint8(0), bare)))
+    yield built, 0.6
 
 
 def _sunlit(scene: WeatherScene, ground: Mask) -> tuple[float, Colour | None] | None:
@@ -186,9 +189,6 @@ def _sunlit(scene: WeatherScene, ground: Mask) -> tuple[float, Colour | None] | 
     lack = np.log(in_sun / in_shade)
     red, green, blue = np.clip(lack / max(float(lack.mean()), 1e-3), 0.5, 1.5).tolist()
     return level, (red, green, blue)
-
-
-_TOP = 0.8  # tangent of the elevation at which the colour of the zenith is reached
 
 
 @dataclass(frozen=True)
@@ -239,7 +239,7 @@ class SkyLook:
         width, height = (max(2, size // 2) for size in scene.small)
         rows = (np.arange(height, dtype=np.float32) + np.float32(0.5)) * np.float32(scene.height / height)
         climb = np.clip((np.float32(scene.view.horizon) - rows) / np.float32(scene.view.focal), 0.0, None)
-        up = np.minimum(climb / np.float32(_TOP), 1)[:, None, None]
+        up = np.minimum(climb / np.float32(_N.top), 1)[:, None, None]
         sky = np.repeat(_between(self.horizon, self.zenith, up ** np.float32(0.6)), width, axis=1)
         if self.glow is not None:
             across = (np.arange(width, dtype=np.float32) + np.float32(0.5)) / np.float32(width)

@@ -10,6 +10,7 @@ import cv2
 import numpy as np
 
 from roadworthy.images import Image
+from roadworthy.labelling import is_estimated
 from roadworthy.transforms.transform import Presets, choice, number, register
 from roadworthy.transforms.weather import _scene
 from roadworthy.transforms.weather._condition import WeatherTransform
@@ -59,7 +60,7 @@ def transmission(
     through = np.rint(255 * np.exp(np.float32(-extinction * high) / climb)).astype(np.uint8)
     layer = np.repeat(through[:, None], width, axis=1)
     cv2.copyTo(layer, in_sky, seen)
-    if scene.estimated and frame.depth is not None:
+    if frame.depth is not None and (scene.estimated or is_estimated(frame, "depth")):
         return _along_edges(seen, scene)
     if frame.labels is None or frame.depth is not None:
         return scene.full(seen)

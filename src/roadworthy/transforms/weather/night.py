@@ -19,7 +19,7 @@ from roadworthy.transforms.weather import _scene
 from roadworthy.transforms.weather._condition import WeatherTransform
 from roadworthy.transforms.weather._scene import Colour, Map, Mask, WeatherScene, lit, noisy, thinned
 from roadworthy.transforms.weather._sky import SkyLook, as_image, under, without_shadows
-from roadworthy.transforms.wording import REALISM, REALISM_TEXT, Numbers
+from roadworthy.transforms.wording import Numbers
 
 _WARM: Colour = (1.0, 0.80, 0.50)
 _WHITE: Colour = (1.0, 0.97, 0.88)
@@ -343,6 +343,10 @@ def lit_lights(scene: WeatherScene) -> Mask:
     wide, high, area = stats[:, cv2.CC_STAT_WIDTH :].astype(np.float32).T
     lamp = (area >= 3) & (area < _N.lamp_share * hue.size) & (wide < 2.5 * high) & (high < 2.5 * wide)
     lamp[0] = False
+    if (carriers := scene.mask("vehicle", "traffic light", "pole")) is not None:
+        # Elsewhere what is red or amber is a row of flags, or a fence, unless it is alone.
+        red = np.unique(parts[(_scene.widened(carriers, near) == 0) & (np.abs(hue - 78.0) > 14)])
+        lamp[red] &= np.count_nonzero(lamp[red]) < 2
     if np.count_nonzero(lamp) > _N.most_lamps:
         lamp[:] = False
     found = np.where(lamp[parts], np.uint8(255), np.uint8(0))
@@ -457,6 +461,12 @@ def headlights(scene: WeatherScene) -> Map:
     column = (np.arange(width, dtype=np.float32) + 0.5) * np.float32(scene.width / width) - scene.width / 2
     row = (np.arange(height, dtype=np.float32) + 0.5) * np.float32(scene.height / height)
     ahead = np.minimum(scene.small_distance, np.float32(400))
+    if not scene.frame.drawn:
+        # On flat ground light has no edges; estimated depth may leap there. What a network calls terrain ends
+        # in a level line amid the bushes, and its road in steps.
+        flat = np.minimum(scene.small_view.distances(height)[:, None], ahead.max())
+        even = thinned(scene.soft_road if scene.estimated else scene.ground, width, height) / np.float32(255)
+        ahead = 1 / (even / flat + (1 - even) / ahead)
     aside = (ahead * (column / focal) - np.float32(0.3)) / (np.float32(2.2) + np.float32(0.2) * ahead)
     # The dipped beam is cut off a little below the horizon.
     down = (row - np.float32(scene.view.horizon)) / focal - np.float32(0.04)
@@ -490,12 +500,15 @@ def _with_halos(image: Image, scene: WeatherScene, lamps: list[Lamp], strength: 
     lit_before = result.copy() if not scene.frame.drawn else None
     for lamp in lamps:
         if lamp.visible and strength > 0:
-            core = lamp.radius * 0.09
+            core = max(1, round(lamp.radius * 0.09)) * 16
+            x, y = round(lamp.x) * 16, round(lamp.y) * 16
             if not scene.frame.drawn:
-                core = min(1.2 * core * strength / _N.halo, scene.width / 160)
+                # A lamp has no corners: sixteenths of a pixel tell where it is.
+                core = round(16 * max(1.6, min(0.11 * lamp.radius * strength / _N.halo, scene.width / 160)))
+                x, y = round(16 * lamp.x), round(16 * lamp.y)
             bright = 1.6 * strength * lamp.strength if scene.frame.drawn else 255.0
             colour = [min(255.0, bright * (0.35 + 0.65 * c)) for c in lamp.colour]
-            cv2.circle(result, (round(lamp.x), round(lamp.y)), max(1, round(core)), colour, -1, cv2.LINE_AA)
+            cv2.circle(result, (x, y), core, colour, -1, cv2.LINE_AA, 4)
     # A lamp that shines by day is no darker at dusk.
     return result if lit_before is None else np.asarray(cv2.max(result, lit_before, dst=result), np.uint8)
 
@@ -530,9 +543,7 @@ class Dusk(_Darkness):
     so on real frames it is made only if `realism` is any.
     """
 
-    realism: str = choice("believable", REALISM_TEXT, REALISM)
-
-    value, least_change = "dusk", 970.0
+    value, least_change, painted = "dusk", 970.0, True
     bars: ClassVar[Mapping[str, str]] = {"night": "the time is already night"}
     ambient = (0.441, 0.393, 0.438)
     upright = (1.6, 1.3, 1.08)  # the last sun is low

@@ -21,9 +21,11 @@ from roadworthy.transforms.weather._condition import WeatherTransform
 from roadworthy.transforms.weather._scene import Colour, Map, Mask, WeatherScene
 from roadworthy.transforms.weather._sky import as_image, overcast, sky_share
 from roadworthy.transforms.weather.fog import AIR, GREY_SKY, imagenet_c_snow, transmission
+from roadworthy.transforms.wording import Numbers
+
+_N = Numbers("precipitation")
 
 _FINE = 3  # bits of a fraction of a pixel
-_WANDER = 3.0  # degrees: how far the directions of streaks differ from the mean
 
 
 Size = tuple[int, int]
@@ -91,7 +93,7 @@ def fallen_streaks(
         number = round(most * layer.share * height / width)
         drawn = rng.random((number, 4))[: round(number * amount)]
         start = (drawn[:, :2] * (1.1, 1.1) - (0.05, 0.1)) * (width, height)
-        lean = np.radians(angle + _WANDER * (drawn[:, 2] * 2 - 1))
+        lean = np.radians(angle + _N.wander * (drawn[:, 2] * 2 - 1))
         path = (0.7 + 0.6 * drawn[:, 3]) * (layer.length * length * width)
         end = start + np.stack([-np.sin(lean) * path, np.cos(lean) * path], -1)
         # Lines one pixel thick are drawn fastest; thicker ones are thin lines of a smaller picture.
@@ -158,8 +160,6 @@ Drop = tuple[Map, Map]
 
 _SPRITE = 48
 _KINDS = 12
-_WIDE = 5.0  # a drop is a strong lens: it shows this many times its own size, upside down
-_LARGEST = 0.032  # radius, in widths of the image
 
 
 @lru_cache(maxsize=_KINDS)
@@ -186,7 +186,7 @@ def with_drops(image: Image, rng: Generator, amount: float, *, most: float) -> I
     """Return the image with drops on the lens: `most` of them at amount 1, and fewer of the same below it."""
     height, width = image.shape[:2]
     number = round(most)
-    size = np.clip(rng.lognormal(-4.6, 0.55, number), 0.004, _LARGEST) * width
+    size = np.clip(rng.lognormal(-4.6, 0.55, number), 0.004, _N.largest) * width
     places = rng.random((number, 2)) * (width, height)
     kinds = rng.integers(0, 2 * _KINDS, number)
     # What a drop shows is out of focus and much smaller, so a small picture of it is enough.
@@ -215,7 +215,7 @@ def _set(
     cover, shade = (cv2.resize(one, (2 * half, 2 * half), interpolation=cv2.INTER_AREA) for one in drop)
     if mirror:
         cover, shade = cover[:, ::-1], shade[:, ::-1]
-    seen = _part(behind, 1 - centre[0] / width, 1 - centre[1] / height, _WIDE * half / width, 2 * half)
+    seen = _part(behind, 1 - centre[0] / width, 1 - centre[1] / height, _N.wide * half / width, 2 * half)
     window = (slice(y1 - top, y2 - top), slice(x1 - left, x2 - left))
     inside = image[y1:y2, x1:x2]
     lens = np.minimum(seen[window] * shade[window][..., None], 255)
@@ -232,7 +232,6 @@ def _part(picture: Image, x: float, y: float, reach: float, size: int) -> Map:
     return np.asarray(cv2.resize(square, (size, size), interpolation=cv2.INTER_LINEAR), np.float32)
 
 
-_GLOOM, _GLOOM_OF_SKY = 0.26, 0.42
 RAIN_HAZE = 0.0095
 """Extinction per metre in heavy rain."""
 _DROP: Colour = (205.0, 212.0, 220.0)
@@ -243,7 +242,6 @@ _LAYERS = (
 )
 _STREAKS = 940  # of the first layer, in heavy rain and a square image
 _DROPS = 60  # on the lens, in heavy rain
-_DARKER, _MIRROR = 0.36, 0.62
 
 
 @register("rain", summary="streaks, a wet road, a grey sky, drops on the lens", aliases=("rainy",))
@@ -282,7 +280,7 @@ class Rain(WeatherTransform):
         image = scene.frame.image
         grey = min(1.0, 6 * amount) * self.overcast
         if grey > 0:
-            image = overcast(scene, grey, 1 - _GLOOM * amount * self.overcast)
+            image = overcast(scene, grey, 1 - _N.gloom * amount * self.overcast)
         if grey > 0 or self.wetness > 0 or self.haze > 0:
             image = self._in_wet_air(image, scene, rng, grey)
         if self.streaks > 0:
@@ -291,7 +289,7 @@ class Rain(WeatherTransform):
             cover = fallen_streaks(
                 falling, scene.frame.size, _LAYERS, amount, most=most, length=self.length, angle=self.angle
             )
-            light = (0.3 + 0.7 * 0.84 * (1 - _GLOOM * amount)) * scene.light
+            light = (0.3 + 0.7 * 0.84 * (1 - _N.gloom * amount)) * scene.light
             image = brightened(image, cover, _scene.shaded(_DROP, light), 0.26 + 0.24 * amount)
         if self.lens > 0:
             image = with_drops(image, rng, amount, most=_DROPS * self.lens)
@@ -300,8 +298,8 @@ class Rain(WeatherTransform):
     def _in_wet_air(self, image: Image, scene: WeatherScene, rng: Generator, grey: float) -> Image:
         """Return the image under a grey sky, with a wet road and haze."""
         amount = self.amount
-        air = _scene.shaded(AIR, scene.light * (1 - _GLOOM * amount))
-        sky = GREY_SKY.dimmed(scene.light * (1 - _GLOOM_OF_SKY * amount))
+        air = _scene.shaded(AIR, scene.light * (1 - _N.gloom * amount))
+        sky = GREY_SKY.dimmed(scene.light * (1 - _N.gloom_of_sky * amount))
         cover = sky.behind(air, 0.25 * min(1.0, 1.6 * amount)).drawn(scene, rng)
         share, dark = sky_share(scene, grey), None
         if self.wetness > 0:
@@ -309,7 +307,7 @@ class Rain(WeatherTransform):
             mirror = scene.full(_mirror(scene, rng, wet))
             road = scene.soft_road
             share = np.asarray(cv2.max(share, cv2.multiply(mirror, road, scale=1 / 255)), np.uint8)
-            dark = np.asarray(cv2.convertScaleAbs(road, alpha=-_DARKER * wet, beta=255), np.uint8)
+            dark = np.asarray(cv2.convertScaleAbs(road, alpha=-_N.darker * wet, beta=255), np.uint8)
             below = max(0, round(scene.view.horizon * scene.small[1] / scene.height))
             cover[below:] = _mirrored(image, scene, cover, air)[below:]
         seen = transmission(scene, RAIN_HAZE * amount * self.haze) if self.haze > 0 else None
@@ -321,7 +319,7 @@ def _mirror(scene: WeatherScene, rng: Generator, amount: float) -> Mask:
     puddles = _scene.ground_noise(scene, rng) * np.float32(4.4) - np.float32(1.85)
     mirror = np.clip(puddles, np.float32(0.25), 1)
     mirror *= np.clip((scene.small_distance - np.float32(3)) / np.float32(26), np.float32(0.16), 1)
-    return np.asarray(cv2.convertScaleAbs(mirror, alpha=255 * _MIRROR * amount), np.uint8)
+    return np.asarray(cv2.convertScaleAbs(mirror, alpha=255 * _N.mirror * amount), np.uint8)
 
 
 def _mirrored(image: Image, scene: WeatherScene, sky: Image, air: Colour) -> Image:
@@ -333,10 +331,6 @@ def _mirrored(image: Image, scene: WeatherScene, sky: Image, air: Colour) -> Ima
     flipped = cv2.blur(small[np.clip(rows, 0, height - 1)], (max(1, width // 80), max(1, height // 6)))
     # The air before the road is in it as well.
     return as_image(flipped * np.float32(0.5) + np.array(air, np.float32) * np.float32(0.46))
-
-
-_THIN, _THINNER = 0.5, 0.3  # of a cover, on real ground, and where a network saw it
-_CAP = 0.16  # metres: how deep the snow on top of things looks
 
 
 @dataclass(frozen=True)
@@ -382,7 +376,7 @@ def lying_snow(
     real = not scene.frame.drawn and scene.frame.labels is not None
     if real:
         # A thin cover shows what it lies on; what a network calls ground may be a bush.
-        thin = _THINNER if scene.estimated else _THIN
+        thin = _N.thinner if scene.estimated else _N.thin
         for factor, scale in ((scene.facing_up, thin), (scene.dusting, 1.0)):
             cv2.multiply(hidden, factor, scale=scale / 255, dst=hidden)
     elif scene.frame.labels is not None:
@@ -428,12 +422,11 @@ def _caps(scene: WeatherScene, capped: tuple[str, ...], amount: float) -> Mask:
     top[1:] &= ~(trees[1:] & trees[:-1])
     begins = np.maximum.accumulate(np.where(edge, rows, -1), axis=0)
     on_top = np.maximum.accumulate(np.where(top, rows, -2), axis=0) == begins
-    deep = np.float32(_CAP * scene.view.focal * width / scene.width) / np.maximum(distance, np.float32(1))
+    deep = np.float32(_N.cap * scene.view.focal * width / scene.width) / np.maximum(distance, np.float32(1))
     share = np.clip(deep - (rows - begins) + np.float32(0.5), 0, 1) * labels.mask(*capped)
     return np.asarray(share * on_top * np.float32(240 * amount), np.uint8)
 
 
-_SNOW_GLOOM, _SNOW_GLOOM_OF_SKY = 0.08, 0.05
 SNOW_HAZE = 0.014
 """Extinction per metre in heavy snow."""
 _LYING: Colour = (193.0, 199.0, 210.0)  # of snow on the ground under a grey sky
@@ -497,7 +490,7 @@ class Snow(WeatherTransform):
         image = scene.frame.image
         grey = min(1.0, 6 * amount) * self.overcast
         if grey > 0:
-            image = overcast(scene, grey, 1 - _SNOW_GLOOM * amount)
+            image = overcast(scene, grey, 1 - _N.snow_gloom * amount)
         if grey > 0 or self.cover > 0 or self.haze > 0:
             image = self._in_white(image, scene, rng, grey)
         if self.flakes > 0:
@@ -511,13 +504,13 @@ class Snow(WeatherTransform):
     def _in_white(self, image: Image, scene: WeatherScene, rng: Generator, grey: float) -> Image:
         """Return the image under a grey sky, with snow on the ground and haze."""
         amount = self.amount
-        gloom = scene.light * (1 - _SNOW_GLOOM * amount)
+        gloom = scene.light * (1 - _N.snow_gloom * amount)
         air = _scene.shaded(AIR, gloom)
         white = _scene.shaded(_LYING, gloom * scene.light_on_ground)
         lying = self._lying(scene, rng) if self.cover > 0 else None
         if lying is not None and grey == self.haze == 0:
             return _scene.veiled(image, np.asarray(cv2.bitwise_not(lying), np.uint8), white)
-        sky = GREY_SKY.dimmed(scene.light * (1 - _SNOW_GLOOM_OF_SKY * amount), contrast=0.4)
+        sky = GREY_SKY.dimmed(scene.light * (1 - _N.snow_gloom_of_sky * amount), contrast=0.4)
         cover = sky.behind(air, 0.45 * min(1.0, 1.6 * amount)).drawn(scene, rng)
         share = sky_share(scene, grey)
         if lying is not None:

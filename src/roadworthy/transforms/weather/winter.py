@@ -11,23 +11,21 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from roadworthy.images import Image
-from roadworthy.transforms.transform import choice, number, register
+from roadworthy.transforms.transform import number, register
 from roadworthy.transforms.weather import _scene
 from roadworthy.transforms.weather._condition import LEVELS, WeatherTransform, known
 from roadworthy.transforms.weather._scene import Colour, Mask, WeatherScene
 from roadworthy.transforms.weather._sky import sunshine, without_shadows
 from roadworthy.transforms.weather.fog import Fog, transmission
 from roadworthy.transforms.weather.precipitation import RAIN_HAZE, SNOW_HAZE, SnowCover, lying_snow
-from roadworthy.transforms.wording import REALISM, REALISM_TEXT
+from roadworthy.transforms.wording import Numbers
+
+_N = Numbers("winter")
 
 _TILE = 512  # pixels
 _BOUGHS = 8  # of the tile, each way
-_TEXELS = 48.0  # of the tile for each metre
-_FINEST = 2.0  # texels for each pixel at most: thinner twigs would only flicker
 _FINE_TWIGS = 64  # how much those too small to be drawn hide, of 255
 _PARTLY = 40  # of 255: leaves that hide what is behind them
-# How bright what is seen between twigs is on average, of a byte, so that light and shade fit in.
-_BETWEEN = 0.5
 _DARK = np.uint8(56)  # grey level below which colours say little
 _BEFORE_TREES = ("dynamic object", "ego-vehicle", "traffic infrastructure")  # and never what lies behind
 _TWIG: Colour = (98.0, 86.0, 78.0)
@@ -39,7 +37,6 @@ _GREEN, _WARM = (8.0, 18.0), (38.0, 54.0)
 _GREEN_ON_ROAD = (18.0, 30.0)
 _ROUGH_GREEN, _ROUGH_WARM = (6.0, 16.0), (16.0, 40.0)  # eighths of a grey level between neighbours, likewise
 _WITHERED: Colour = (1.02, 0.95, 0.88)  # of a withered leaf's brightness, by channel
-_RIME = 0.4  # how much rime hides of the top of a leaf
 _STRAW: Colour = (1.04, 0.94, 0.74)  # of its green, by channel
 
 
@@ -154,9 +151,9 @@ def bared(image: Image, scene: WeatherScene, leaves: Mask, rng: Generator) -> Im
     twigs, snow = _branches(scene, rng, part)
     # The light and shade of the leaves stays, that of twigs too fine to be drawn.
     fine = scene.grey[part]
-    seen = cv2.addWeighted(fine, 0.8, cv2.blur(fine, (7, 7)), -0.8, 255 * _BETWEEN)
+    seen = cv2.addWeighted(fine, 0.8, cv2.blur(fine, (7, 7)), -0.8, 255 * _N.between)
     seen = _scene.spread(np.asarray(cv2.multiply(seen, cv2.bitwise_not(twigs), scale=1 / 255), np.uint8))
-    cv2.multiply(crown, seen, scale=1 / (255 * _BETWEEN), dst=seen)
+    cv2.multiply(crown, seen, scale=1 / (255 * _N.between), dst=seen)
     planes = [
         cv2.addWeighted(twigs, dark * light / 255, snow, (white - dark) * light / 255, 0)
         for dark, white in zip(_TWIG, _SNOW, strict=True)
@@ -171,7 +168,7 @@ def _frosted(image: Image, scene: WeatherScene, leaves: Mask) -> Image:
     """Return the image with withered leaves and rime on them: bare branches drawn over a photo are noise."""
     grey = np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), np.uint8)
     brown = cv2.merge([cv2.convertScaleAbs(grey, alpha=share) for share in _WITHERED])
-    rime = cv2.convertScaleAbs(scene.dusting, alpha=_RIME)
+    rime = cv2.convertScaleAbs(scene.dusting, alpha=_N.rime)
     white = _scene.shaded(_SNOW, scene.light)
     frosted = _scene.veiled(np.asarray(brown, np.uint8), np.asarray(cv2.bitwise_not(rime), np.uint8), white)
     return _scene.blended(image, frosted, leaves)
@@ -203,9 +200,11 @@ def _behind(image: Image, scene: WeatherScene, leaves: Mask) -> Image:
 def _branches(scene: WeatherScene, rng: Generator, part: tuple[slice, slice]) -> tuple[Mask, Mask]:
     """Return branches and the snow on them in a part of the picture, larger where things are near."""
     top, left = (int(v) for v in rng.integers(0, _TILE, 2))
-    texels = np.minimum(scene.small_distance * np.float32(_TEXELS / scene.view.focal), np.float32(_FINEST))
+    texels = np.minimum(
+        scene.small_distance * np.float32(_N.texels / scene.view.focal), np.float32(_N.finest)
+    )
     # In steps of two: a scale that changed from pixel to pixel would bend the branches.
-    step = np.clip(np.rint(np.log2(np.float32(_FINEST) / np.maximum(texels, np.float32(1e-3)))), 0, 3)
+    step = np.clip(np.rint(np.log2(np.float32(_N.finest) / np.maximum(texels, np.float32(1e-3)))), 0, 3)
     steps = cv2.resize(step.astype(np.uint8), scene.frame.size, interpolation=cv2.INTER_NEAREST)[part]
     rows = np.arange(part[0].start, part[0].stop) + top
     columns = np.arange(part[1].start, part[1].stop) + left
@@ -223,7 +222,7 @@ def _branches(scene: WeatherScene, rng: Generator, part: tuple[slice, slice]) ->
 @lru_cache(maxsize=4)
 def _enlarged(step: int) -> NDArray[np.uint16]:
     """Return the tile at one of four scales; two bytes are looked up together."""
-    size = round(_TILE * 2**step / _FINEST)
+    size = round(_TILE * 2**step / _N.finest)
     interpolation = cv2.INTER_AREA if size < _TILE else cv2.INTER_LINEAR
     tile = np.asarray(cv2.resize(_thicket(), (size, size), interpolation=interpolation), np.uint8)
     return tile.view(np.uint16)[..., 0]
@@ -265,10 +264,6 @@ _COVER = SnowCover({"terrain": 1.05, "sidewalk": 0.72}, 0.0, 1.05, _CAPPED, clea
 _LYING: Colour = (226.0, 231.0, 238.0)
 _LOW_SUN: Colour = (0.90, 0.92, 0.95)  # of the light on open ground is left when the sun stands low
 _UPRIGHT: Colour = (1.12, 1.10, 1.06)  # which faces the low sun, and the light of the snow
-_EDGE = 0.4  # metres from the edge of a road that no plough reaches
-_DARKEST = 0.5  # of the light on snow is left in the shade by day
-_NIGHT = 0.6  # images that are darker than this part of a day show a night
-_LAMPLIT = 90.0  # grey level of ground in the light of lamps
 
 
 @register("winter", summary="bare trees, snow beside the road and on roofs, cold light", aliases=("wintry",))
@@ -290,9 +285,8 @@ class Winter(WeatherTransform):
     cover: float = number(1.0, "How much snow lies.", low=0, high=1)
     bare: float = number(1.0, "How far leaves have fallen and grass has withered.", low=0, high=1)
     cold: float = number(1.0, "How far the light turns paler and colder.", low=0, high=1)
-    realism: str = choice("believable", REALISM_TEXT, REALISM)
 
-    fact, value, least_change = "season", "winter", 600.0
+    fact, value, least_change, painted = "season", "winter", 600.0, True
 
     def drawn(self, scene: WeatherScene, rng: Generator) -> Image:
         share = min(1.0, 1.5 * self.amount)
@@ -369,10 +363,10 @@ def _light_on(scene: WeatherScene, hidden: Mask) -> Mask:
     """Return how brightly the snow is lit: what was dark on the ground was in the shade."""
     small = _scene.thinned(hidden, *scene.small)
     level = _scene.percentile(scene.small_grey, 0.6, _scene.above(small, 64))
-    darkest = _DARKEST
-    if known(scene.frame, "time") == "night" or scene.light < _NIGHT:
+    darkest = _N.darkest
+    if known(scene.frame, "time") == "night" or scene.light < _N.night:
         # Where no lamp shines, neither sun nor sky does.
-        level, darkest = max(level or 0.0, _LAMPLIT), 0.0
+        level, darkest = max(level or 0.0, _N.lamplit), 0.0
     soft = cv2.blur(scene.grey, (9, 9))
     table = np.clip(np.arange(256) / max(level or 255.0, 1.0) * 1.15, darkest, 1)
     return np.asarray(cv2.LUT(soft, np.rint(255 * table).astype(np.uint8)), np.uint8)
@@ -386,7 +380,7 @@ def _edges(scene: WeatherScene, rng: Generator) -> Mask:
         return np.zeros(beside.shape, np.uint8)
     away = cv2.distanceTransform(np.where(beside, 0, 255).astype(np.uint8), cv2.DIST_L2, 3)
     height = len(away)
-    reach = np.float32(_EDGE * scene.small_view.focal) / scene.small_view.distances(height)
+    reach = np.float32(_N.edge * scene.small_view.focal) / scene.small_view.distances(height)
     share = np.clip(1 - away / np.maximum(reach, np.float32(0.5))[:, None], 0, 1)
     share *= _scene.thinned(scene.road, *scene.small) > 127
     share *= _scene.ground_noise(scene, rng, lump=2.0)

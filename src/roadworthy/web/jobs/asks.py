@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
 
@@ -12,9 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, TypeAdapter, mod
 from pydantic_core import PydanticCustomError
 
 from roadworthy._files import naming
+from roadworthy._yaml import Place
 from roadworthy.datasets import fitting_options
 from roadworthy.errors import InputError, RoadworthyError
-from roadworthy.models.load import model_name
+from roadworthy.models.load import model_name, short_name
 from roadworthy.runs.gate import OFF, STREET
 from roadworthy.runs.suites import suite_of
 from roadworthy.runs.suites.forms import DataForm, Form
@@ -100,7 +102,7 @@ class _RunAsk(_Form, ABC):
             "suite": self.id,
             "seed": self.seed,
             "models": {model_name(one): one for one in dict.fromkeys(self.models)},
-            "data": {self.data: {"data": self.data, "options": made, "sample": self.frames}},
+            "data": {short_name(self.data): {"data": self.data, "options": made, "sample": self.frames}},
             "requirements": {self.id: {**self.entry(), "accept": self.allow or None}},
         }
 
@@ -208,6 +210,8 @@ def _words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
+LABELLED = ("labels", "depth", "boxes")
+_CONDITIONS = ("weather", "level", "time")  # of the built-in world
 _TYPED = ("rule", "bbsl", "text", "tags")  # free text, which opens nothing
 
 
@@ -266,43 +270,28 @@ class SuiteAsk(_Form):
         """The same seed makes the same cases."""
         return self._form.seed
 
-    @property
-    def labelled_by(self) -> tuple[tuple[str, str], ...]:
-        """Who labels what, of all data."""
-        return tuple(said for one in self._form.data.values() for said in one.options.items())
-
     def suite(self) -> dict[str, Any]:
         """Return the suite."""
         return self.document
 
-    def check_closed(self) -> None:
-        """Refuse what names files, programs or other machines, or could: a form must not.
-
-        Raises:
-            InputError: Something does.
-        """
+    def opening(self) -> Iterator[Place]:
+        """Yield where it names files, programs or other machines, or could: a form must not."""
         form = self._form
-        # One after the other: a model, data and a requirement may have the same name.
-        parts = (*form.models.items(), *form.data.items(), *form.requirements.items())
         given = form.model_dump(exclude_defaults=True).keys() - form.sendable
         # A gate of another name is a model.
-        opening = sorted(given - ({"gate"} if form.gate in (OFF, STREET) else set()))
-        opening += [name for name, part in parts if _opens(part)]
-        if opening:
-            raise InputError(
-                f"{opening[0]}: a suite that is sent here may name no files, programs or other machines, and "
-                "no options but who labels (labels, depth, boxes); `roadworthy run` takes it"
-            )
+        yield from ((key,) for key in sorted(given - ({"gate"} if form.gate in (OFF, STREET) else set())))
+        for key in ("models", "data", "requirements"):
+            yield from ((key, name) for name, part in getattr(form, key).items() if _opens(part))
 
 
 def _opens(part: Form) -> bool:
     """Return whether a part of a suite names a file, a program or another machine, or could."""
     given = part.model_dump(mode="json", exclude_defaults=True, by_alias=True)
-    if isinstance(part, DataForm) and all(
-        what in ("labels", "depth", "boxes") and isinstance(who, str) for what, who in part.options.items()
-    ):
+    if isinstance(part, DataForm):
         # Who labels the frames; whether it is one whom the server offers is for the server to say.
-        given.pop("options", None)
+        known = LABELLED + (_CONDITIONS if part.data.partition(":")[0] == "world" else ())
+        if all(what in known and isinstance(said, str) for what, said in part.options.items()):
+            given.pop("options", None)
     if given.get("gallery") in (OWN, SHIPPED):
         del given["gallery"]  # no folder
     others = {key: value for key, value in given.items() if key not in (*_TYPED, "model", "data")}

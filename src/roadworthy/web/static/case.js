@@ -1,21 +1,12 @@
 // One case: pictures, answers drawn as arrows and bars, boxes, and numbers.
 import { outline } from "/static/change.js";
 import { chip, fill, hint, make } from "/static/page.js";
+import { isInfinite, measured, number, scaled, unitOf } from "/static/units.js";
+
+export { measured, number } from "/static/units.js";
 
 const SPACE = "http://www.w3.org/2000/svg";
-export const SAID = { passed: "holds", violated: "violated", "not applicable": "not applicable", error: "error", "engine error": "engine error" };
-export const UNITS = { speed: " m/s", steering: "°" };
-
-const isInfinite = (value) => Math.abs(value) >= 1e300;
-
-// Every number that is measured, in the same form on every page.
-export function number(value) {
-  if (value === null || value === undefined) return "–";
-  if (isInfinite(value)) return value > 0 ? "∞" : "−∞";
-  // What is not 0 is not shown as 0: a violation by a hair is one.
-  const small = value !== 0 && Math.abs(value) < 0.005;
-  return (small ? Number(value).toPrecision(1) : Number(value).toFixed(2)).replace("-", "−");
-}
+export const SAID = { passed: "passed", violated: "violated", "not applicable": "not applicable", error: "error", "engine error": "engine error" };
 
 function shape(tag, attributes, ...children) {
   const element = document.createElementNS(SPACE, tag);
@@ -29,8 +20,8 @@ export function pictureOf(run, digest) {
 }
 
 // Steering as an arrow from the wheel, everything else as a bar; what it was held against is drawn faint.
-function drawing({ output, before, after, words }) {
-  const name = `${output} ${number(before)} ${words[0]}, ${number(after)} ${words[1]}`;
+function drawing({ output, before, after, words, unit }) {
+  const name = `${output} ${measured(before, unit)} ${words[0]}, ${measured(after, unit)} ${words[1]}`;
   const picture = shape("svg", { viewBox: "0 0 64 36", class: "drawn", role: "img", "aria-label": name });
   if (output === "steering") {
     for (const [value, kind] of [[before, "before"], [after, "after"]]) {
@@ -47,15 +38,15 @@ function drawing({ output, before, after, words }) {
 }
 
 // By how much the answer changed, with its sign.
-function deviation({ before, after }) {
+function deviation({ before, after, unit }) {
   if (before === null || after === null || isInfinite(before) || isInfinite(after)) return "";
   const by = after - before;
-  return ` (${by > 0 ? "+" : by < 0 ? "" : "±"}${number(by)})`;
+  return ` (${by > 0 ? "+" : by < 0 ? "" : "±"}${scaled(by, unit)})`;
 }
 
 export function answersOf(one) {
   return one.answers.map((answer) => {
-    const told = answer.words[0] === "before" ? `${number(answer.before)} → ${number(answer.after)}${answer.unit}${deviation(answer)}` : `${number(answer.after)}${answer.unit}, ${answer.words[0]} ${number(answer.before)}${answer.unit}`;
+    const told = answer.words[0] === "before" ? `${scaled(answer.before, answer.unit)} → ${scaled(answer.after, answer.unit)}${unitOf(answer.unit)}${deviation(answer)}` : `${measured(answer.after, answer.unit)}, ${answer.words[0]} ${measured(answer.before, answer.unit)}`;
     const part = one.answers.length > 1 ? `part ${answer.part}: ` : "";
     const line = `${part}${answer.output} ${told}`;
     return make("div.answer-line", {}, drawing(answer), make("span", { title: line }, line));
@@ -77,9 +68,78 @@ export function boxesOver(image, boxes, { boxes: found = [], line = [] } = {}) {
   return drawn;
 }
 
-// A number with what it measures; an infinite one measures nothing.
-export function measured(value, unit) {
-  return `${number(value)}${isInfinite(value) ? "" : unit}`;
+// What the model answered, on the picture: steering as an arrow from the car, three times as far as it turns, all else as
+// a bar at the side. Light is before, orange is after.
+export function answersOver(image, { output, unit, values }) {
+  const drawn = shape("svg", { class: "hud", "aria-hidden": "true", preserveAspectRatio: "xMidYMid meet" });
+  const draw = () => {
+    const [wide, tall] = [image.naturalWidth, image.naturalHeight], known = values.filter(({ value }) => value !== null && !isInfinite(value));
+    if (!wide || !known.length) return;
+    drawn.setAttribute("viewBox", `0 0 ${wide} ${tall}`);
+    const size = 0.06 * tall, thick = 0.017 * tall, parts = [];
+    const text = (x, y, words, kind, anchor) => shape("text", { x, y, class: kind, "font-size": size, "text-anchor": anchor }, words);
+    const most = Math.max(...known.map(({ value }) => Math.abs(value)), 0.1);
+    known.forEach(({ value, kind }, place) => {
+      if (output === "steering") {
+        const angle = (Math.max(-25, Math.min(25, value)) * 3 * Math.PI) / 180, long = 0.3 * tall;
+        const [x, y] = [wide / 2 + long * Math.sin(angle), 0.97 * tall - long * Math.cos(angle)], head = 3 * thick;
+        const corner = (turn) => `${x - head * Math.sin(angle + turn)} ${y + head * Math.cos(angle + turn)}`;
+        const way = `M${wide / 2} ${0.97 * tall}L${x} ${y}M${corner(-0.5)}L${x} ${y}L${corner(0.5)}`;
+        parts.push(shape("path", { d: way, class: "casing", "stroke-width": 1.8 * thick }), shape("path", { d: way, class: kind, "stroke-width": thick }));
+        if (place === known.length - 1) parts.push(text(wide / 2 + 2 * thick, 0.95 * tall, measured(value, unit), kind, "start"));
+      } else {
+        const long = (0.62 * tall * Math.abs(value)) / most, x = 0.03 * wide + place * 2.1 * thick;
+        parts.push(shape("rect", { x, y: 0.95 * tall - long, width: 1.6 * thick, height: Math.max(1, long), class: kind }));
+        if (place === known.length - 1) parts.push(text(0.03 * wide, 0.93 * tall - 0.62 * tall, measured(value, unit), kind, "start"));
+      }
+    });
+    drawn.replaceChildren(...parts);
+  };
+  image.addEventListener("load", draw);
+  draw();
+  return drawn;
+}
+
+// What to draw over each picture of a case: the first has the answer before, the next those before and after.
+export function answersAt(one, place) {
+  const found = one.answers.find(({ part }) => part === Math.max(1, place)) ?? null;
+  if (!found) return null;
+  const { output, unit, before, after } = found, alone = one.pictures.length === 1;
+  const values = [{ value: before, kind: "before" }, { value: after, kind: "after" }];
+  return { output, unit, values: alone || place ? values : values.slice(0, 1) };
+}
+
+const AXLES = 2.7, AHEAD = 24; // metres between the axles of a usual car, and that are drawn ahead
+
+// Where the car would go, seen from above: the path that the model plans, or the circle on which its steering leads.
+export function fromAbove(one) {
+  const ways = [];
+  for (const [place, kind] of [[0, "before"], [Math.max(1, one.answers[0]?.part ?? 1), "after"]]) {
+    const text = one.measures[`answer.${place}`];
+    const points = text ? JSON.parse(text).points : null;
+    if (points) ways.push({ kind, points: [[0, 0], ...points] });
+  }
+  const steering = one.answers.find(({ output }) => output === "steering");
+  if (!ways.length && steering) {
+    for (const [value, kind] of [[steering.before, "before"], [steering.after, "after"]]) {
+      if (value === null || isInfinite(value)) continue;
+      const bend = Math.tan((Math.max(-45, Math.min(45, value)) * Math.PI) / 180) / AXLES;
+      const arc = (far) => (Math.abs(bend) < 1e-6 ? [far, 0] : [Math.sin(bend * far) / bend, (1 - Math.cos(bend * far)) / bend]);
+      ways.push({ kind, points: Array.from({ length: 25 }, (_, step) => arc(Math.min(AHEAD, Math.PI / 2 / Math.max(Math.abs(bend), 1e-6)) * (step / 24))) });
+    }
+  }
+  if (!ways.length) return null;
+  const all = ways.flatMap(({ points }) => points), ahead = Math.max(AHEAD / 2, ...all.map(([x]) => x)), aside = Math.max(4, ...all.map(([, y]) => Math.abs(y))) * 1.15;
+  const W = 240, H = 150, scale = Math.min((H - 34) / ahead, W / 2 / aside), at = ([x, y]) => [W / 2 + y * scale, H - 22 - x * scale];
+  const picture = shape("svg", { viewBox: `0 0 ${W} ${H}`, class: "above", role: "img", "aria-label": "The way from above, before and after" });
+  for (let metres = 0; metres <= ahead; metres += ahead > 60 ? 20 : ahead > 26 ? 10 : 5) {
+    const [, y] = at([metres, 0]);
+    picture.append(shape("line", { x1: 0, x2: W, y1: y, y2: y, class: "grid" }), shape("text", { x: 2, y: y - 2 }, `${metres} m`));
+  }
+  for (const { kind, points } of ways) picture.append(shape("polyline", { points: points.map(at).join(" "), class: kind }));
+  const [x, y] = at([0, 0]);
+  picture.append(shape("rect", { x: x - 5, y, width: 10, height: 18, rx: 3, class: "car" }));
+  return picture;
 }
 
 export function numbersOf(one, { explained = false } = {}) {
@@ -109,8 +169,9 @@ export function decidingPair(one, pictures) {
   return pictures.slice(pictures.length > part ? part - 1 : 0).slice(0, 2);
 }
 
-// A case as a card of a wall. `open` is what leads to the case: a button or a link, which covers the card.
-export function fillCard(card, run, one, texts, open) {
+// A case as a card of a wall. `open` is what leads to the case: a button or a link, which covers the card; `said` stands
+// in place of what the model answered.
+export function fillCard(card, run, one, texts, open, said = null) {
   const pictures = decidingPair(one, one.pictures).map((digest, place) => {
     const image = make("img", { src: pictureOf(run, digest), alt: one.pictures.length > 1 ? (place ? "after" : "before") : "frame", decoding: "async" });
     return make("div.boxed", {}, image, boxesOver(image, one.boxes, decidingPair(one, one.overlays)[place]));
@@ -121,7 +182,6 @@ export function fillCard(card, run, one, texts, open) {
   open.setAttribute("aria-label", `Open ${one.case} of ${one.requirement}, ${one.system}, ${SAID[one.status]}${one.margin === null ? "" : `, margin ${measured(one.margin, one.unit)}`}`);
   fill(card, open,
     pictures.length ? make("div.tile-pictures", {}, pictures) : make("div.tile-pictures.none", {}, "no picture stored"),
-    headingOf(one), requirementOf(one, texts, "div.small.of"),
-    answersOf(one).slice(0, 1), one.answers.length || !told ? null : make("div.line", { title: told }, told),
-    numbersOf(one));
+    said ? make("div.case-head", {}, make("b", {}, one.case), make("small", {}, one.system)) : headingOf(one), requirementOf(one, texts, "div.small.of"),
+    said ?? [answersOf(one).slice(0, 1), one.answers.length || !told ? null : make("div.line", { title: told }, told), numbersOf(one)].flat());
 }

@@ -111,7 +111,7 @@ export async function outline(images, { everywhere = () => {} } = {}) {
     if (!images.every((image) => image.isConnected && image.naturalWidth)) return;
     const found = others.map((image) => changedBoxes(first, image));
     [found[0], ...found].forEach((boxes, place) => {
-      const over = images[place].parentElement;
+      const over = images[place].closest(".layers") ?? images[place].parentElement;
       // Pictures that lie on each other have one outline.
       if (boxes?.length && !over.querySelector(".changed")) over.append(drawn(images[place], boxes));
     });

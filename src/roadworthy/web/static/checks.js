@@ -23,9 +23,9 @@ export function showChecks(box, answer) {
   const against = answer.findings.filter((one) => !one.ok);
   const shown = (against.length ? against : answer.findings.filter((one) => one.witness)).slice(0, 6);
   fill(box,
-    make("h3", {}, "Static checks ", hint("static checks", "z3 looks at all boxes there could be, not only at those of some data. What it proves holds for every input; what it refutes it shows by a witness, which was evaluated again to be sure.")),
+    make("h2", {}, "Static checks ", hint("static checks", "z3 looks at all boxes there could be, not only at those of some data. What it proves holds for every input; what it refutes it shows by a witness, which was evaluated again to be sure.")),
     make("ul.plain.properties", {}, properties),
-    shown.length ? make("h4", {}, against.length ? "Counter-examples" : "An example of each case") : null,
+    shown.length ? make("h3", {}, against.length ? "Counter-examples" : "An example of each case") : null,
     make("div.witnesses", {}, shown.map((one) =>
       make("figure", {}, one.witness ? witnessPicture(one.witness, one.sentence) : null,
         make("figcaption", {}, one.sentence,

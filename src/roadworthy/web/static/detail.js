@@ -1,66 +1,177 @@
 // One case closely: two pictures compared in four ways, everything that is known, and what people say of it.
-import { alertAbout, ask, fill, hint, make, worded } from "/static/page.js";
-import { outline, outlineSwitch } from "/static/change.js";
-import { answersOf, boxesOver, decidingPair, headingOf, measured, number, numbersOf, pictureOf, requirementOf, UNITS } from "/static/case.js";
+import { alertAbout, ask, awaited, fill, hint, make, worded } from "/static/page.js";
+import { answersAt, answersOf, decidingPair, fromAbove, headingOf, measured, numbersOf, pictureOf, requirementOf } from "/static/case.js";
+import { LAYERS, Stage, WAYS } from "/static/stage.js";
+import { filmStrip, standing } from "/static/standing.js";
+import { number } from "/static/units.js";
 
-const WAYS = { beside: "Side by side", slider: "Slider", flicker: "Flicker", difference: "Difference" };
-const MARKS = { fault: "True fault", "false alarm": "False alarm", unsure: "Unsure" };
-const FLICKER = 600; // milliseconds
+export const MARKS = { fault: "True fault", "false alarm": "False alarm", unsure: "Unsure" };
+const DWELL = 900, NEIGHBOURS = 8; // milliseconds after which the least change is looked for; cases that are shown as alike
+const WAY_KEYS = { b: "beside", s: "slider", f: "flicker", d: "difference" }, LAYER_KEYS = { v: "answers", l: "labels", e: "depth" };
+const MARK_KEYS = { 1: "fault", 2: "false alarm", 3: "unsure", 0: "" };
+const KEYS = "Arrow keys go to the previous and the next case, n to the next that is alike, p back. b, s, f and d compare side by side, by slider, by flicker and by difference; v, l, e and o draw answers, labels, depth and the outline. 1, 2, 3 and 0 mark, c copies as a test, Escape closes.";
+
+// A button that copies a suite to the clipboard, or marks it where pages may not write there.
+export function copyButton(test, words) {
+  const told = make("span.small", { role: "status" });
+  const text = make("pre", { tabindex: 0, "aria-label": "The test" }, test.text);
+  const shown = make("details.more", { hidden: true }, make("summary", {}, "The test"), text);
+  const copy = async () => {
+    shown.hidden = false;
+    const command = `Save it as ${test.file}, then: roadworthy run ${test.file}`;
+    try {
+      await navigator.clipboard.writeText(test.text);
+      told.textContent = `Copied. ${command}`;
+    } catch {
+      // Pages from another machine may not write to the clipboard: then it is marked, to be copied by hand.
+      shown.open = true;
+      getSelection().selectAllChildren(text);
+      told.textContent = `Press Ctrl+C to copy it. ${command}`;
+    }
+  };
+  return { button: make("button.quiet.way", { type: "button", onclick: copy }, words), told, shown, copy };
+}
 
 export class CaseDialog {
   constructor(box, source) {
     this.box = box;
     this.source = source;
-    this.way = "beside";
     this.place = NaN; // of a case that is not among those chosen, nobody knows it
-    this.timer = 0;
+    this.row = -1;
+    this.walked = []; // rows that were seen, by likeness from one to the next
+    this.stage = new Stage();
+    this.stage.changed = () => source.opened(this.one);
     this.saving = Promise.resolve();
+    this.looking = new AbortController();
     box.addEventListener("close", () => {
-      clearInterval(this.timer);
+      this.stage.stop();
+      this.looking.abort();
+      this.walked = [];
       source.closed(this.place);
     });
     box.addEventListener("click", (event) => { if (event.target === box) box.close(); });
-    box.addEventListener("keydown", (event) => {
-      if (event.target.matches("input, textarea, select")) return;
-      if (event.key === "ArrowLeft") this.show(this.place - 1);
-      else if (event.key === "ArrowRight") this.show(this.place + 1);
-    });
+    box.addEventListener("keydown", (event) => this.pressed(event));
+  }
+
+  pressed(event) {
+    if (event.target.matches("input, textarea, select") || event.ctrlKey || event.metaKey || event.altKey) return;
+    const { key } = event;
+    if (key === "ArrowLeft") this.show(this.place - 1);
+    else if (key === "ArrowRight") this.show(this.place + 1);
+    else if (key === "n") this.next();
+    else if (key === "p") this.back();
+    else if (key in WAY_KEYS) this.stage.choose(WAY_KEYS[key]);
+    else if (key in LAYER_KEYS) this.stage.toggle(LAYER_KEYS[key]);
+    else if (key === "o") this.box.querySelector("[data-outlines]")?.click();
+    else if (key === "c") this.box.querySelector("[data-copy]")?.click();
+    else if (key in MARK_KEYS) this.save?.(MARK_KEYS[key]);
+    else return;
+    event.preventDefault();
   }
 
   async show(place) {
     if (!(place >= 0 && place < this.source.size())) return;
+    this.walked = [];
+    await this.go(this.source.rowAt(place), place);
+  }
+
+  async go(row, place = this.source.placeOf(row)) {
     // At once: whoever presses a key three times goes on by three.
     this.place = place;
+    this.row = row;
     try {
-      const one = await this.source.case(place);
-      if (this.place === place) this.open(one);
+      const one = await this.source.case(row);
+      if (this.row === row) this.open(one, row);
     } catch (error) {
       alertAbout(error);
     }
   }
 
-  open(one) {
+  // To what looks most like this one and was not seen on the way.
+  async next() {
+    const from = this.row;
+    try {
+      // The first time it takes a while, and says so where the list will be.
+      if (!this.source.knowsAlike()) await this.listAlike();
+      const others = await this.source.alike(from);
+      const other = others.find((row) => !this.walked.includes(row));
+      if (other === undefined || this.row !== from) return;
+      this.walked.push(from);
+      await this.go(other);
+    } catch (error) {
+      alertAbout(error);
+    }
+  }
+
+  back() {
+    if (this.walked.length) this.go(this.walked.pop());
+  }
+
+  told({ said, seconds }) {
+    const line = this.box.querySelector(".alike [role=status]");
+    if (line) line.textContent = `${said} ${seconds.toFixed(0)} s`;
+  }
+
+  // How to compare and what to draw, as an address has it.
+  address(query) {
+    if (this.stage.way !== "beside") query.set("way", this.stage.way);
+    const drawn = [...this.stage.layers].join();
+    if (drawn !== "answers") query.set("draw", drawn);
+  }
+
+  read(query) {
+    if (query.get("way") in WAYS) this.stage.way = query.get("way");
+    if (query.has("draw")) this.stage.layers = new Set(query.get("draw").split(",").filter((one) => one in LAYERS));
+  }
+
+  open(one, row = this.source.rowOf(one)) {
     const held = this.box.contains(document.activeElement) ? document.activeElement.dataset.step : null;
+    this.one = one;
+    this.row = row;
+    this.looking.abort();
+    this.looking = new AbortController();
     this.draw(one);
     if (!this.box.open) this.box.showModal();
     // What was pressed is another button now. Without the focus in the dialog, keys would lead nowhere.
-    (this.box.querySelector(`[data-step="${held}"]`) ?? this.box.querySelector("h2")).focus();
+    (this.box.querySelector(`[data-step="${held}"]`) ?? this.box.querySelector("h2")).focus({ preventScroll: true });
+    this.box.scrollTop = 0;
     this.source.opened(one);
   }
 
   draw(one) {
-    const step = (by, words) => make("button.quiet", { type: "button", "data-step": by, "aria-disabled": String(!(this.place + by >= 0 && this.place + by < this.source.size())), onclick: () => this.show(this.place + by) }, words);
-    const stage = make("div.stage", {});
-    const several = one.pictures.length > 1;
-    const ways = several ? make("div.ways", { role: "group", "aria-label": "How to compare" }, Object.entries(WAYS).map(([way, words]) =>
-      make("button.quiet.way", { type: "button", "data-way": way, "aria-pressed": String(way === this.way), onclick: () => { this.way = way; this.draw(one); this.box.querySelector(`[data-way="${way}"]`).focus(); } }, words)), outlineSwitch()) : null;
+    const step = (name, words, possible, onclick) => make("button.quiet", { type: "button", "data-step": name, "aria-disabled": String(!possible), onclick }, words);
+    const by = (places, words) => step(places, words, this.place + places >= 0 && this.place + places < this.source.size(), () => this.show(this.place + places));
+    const above = fromAbove(one);
     fill(this.box,
-      make("div.head", {}, make("h2", { id: "case-title", tabindex: -1 }, one.case), make("div.actions", {}, step(-1, "Previous"), step(1, "Next"), make("button", { type: "button", onclick: () => this.box.close() }, "Close"))),
-      headingOf(one, { named: false }), requirementOf(one, this.source.texts, "p.asked"),
-      ways, stage, this.film(one), answersOf(one), numbersOf(one, { explained: true }),
-      [...one.lines, one.reason].filter(Boolean).map((line) => make("p", {}, line)),
-      this.shrinking(one), this.copying(one), this.marking(one), this.known(one));
-    this.compare(stage, one);
+      make("div.head", {}, make("h2", { id: "case-title", tabindex: -1 }, one.case), make("div.actions", {}, hint("keys", KEYS), by(-1, "Previous"), by(1, "Next"), step("n", "More like this", true, () => this.next()), make("button", { type: "button", onclick: () => this.box.close() }, "Close"))),
+      make("div.case-body", {},
+        make("div.case-main", {}, this.stage.tools, this.stage.box, this.film(one), this.shrinking(one), this.alike()),
+        make("div.case-side", {}, headingOf(one, { named: false }), requirementOf(one, this.source.texts, "p.asked"), answersOf(one), numbersOf(one, { explained: true }),
+          [...one.lines, one.reason].filter(Boolean).map((line) => make("p", {}, line)),
+          above ? make("figure", {}, above, make("figcaption", {}, one.measures["answer.0"] ? "The planned path from above." : "From above, with this steering held.")) : null,
+          standing(this.source.table, one), this.facts(one), this.copying(one), this.marking(one), this.known(one))));
+    this.compare(one);
+  }
+
+  compare(one, extra = {}) {
+    const names = one.pictures.map((_, place) => (one.pictures.length === 1 ? "frame" : place === 0 ? "before" : one.pictures.length === 2 ? "after" : `after part ${place}`));
+    const pictures = one.pictures.map((digest, place) => ({ src: pictureOf(this.source.run, digest), name: names[place], boxes: one.boxes, overlay: one.overlays[place], drawn: answersAt(one, place) }));
+    const pair = decidingPair(one, pictures.map((_, place) => place));
+    let found = null;
+    this.stage.show(extra.pictures ?? pictures, extra.pair ?? pair, extra.pictures ? null : () => (found ??= ask(`${this.source.here}/seen`, this.named(one))));
+  }
+
+  named({ requirement, system, case: name }) {
+    return { requirement, system, case: name };
+  }
+
+  // What was changed and where: the few numbers that most people ask for.
+  facts(one) {
+    const part = one.answers[0]?.part ?? 1, metres = one.measures[`distance.${part}`];
+    const change = one.parameters[`change.${part}`] ?? one.measures.transform ?? one.parameters.transform ?? one.parameters.transformation;
+    const rows = [["Change", change], ["Distance", metres === undefined ? null : `${number(metres)} m`], ["Strength", one.measures.strength === undefined ? null : number(one.measures.strength)], ["Frame", one.parameters.frame], ["Sector", one.parameters.sector], ["Seed", one.parameters.seed]];
+    const known = rows.filter(([, value]) => value !== null && value !== undefined && value !== "");
+    return known.length ? make("dl.facts", {}, known.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, String(value))])) : null;
   }
 
   // The clip of a rule with a time, as the change has it; the pictures above are those of the frame that decides.
@@ -69,76 +180,73 @@ export class CaseDialog {
     return make("div.film", { role: "group", "aria-label": "The clip" }, one.film.map((digest, place) => make("img", { src: pictureOf(this.source.run, digest), alt: `frame ${place + 1} of ${one.film.length} of the clip`, loading: "lazy" })));
   }
 
-  compare(stage, one) {
-    clearInterval(this.timer);
-    const names = one.pictures.map((_, place) => (one.pictures.length === 1 ? "frame" : place === 0 ? "before" : one.pictures.length === 2 ? "after" : `after part ${place}`));
-    const images = one.pictures.map((digest, place) => make("img", { src: pictureOf(this.source.run, digest), alt: names[place] }));
-    if (!images.length) return fill(stage, make("p.empty", {}, "No pictures were stored for this case: runs store those of failures, or all with --images all."));
-    if (images.length === 1 || this.way === "beside") {
-      fill(stage, make("div.frames", {}, images.map((image, place) => make("figure", {}, make("div.boxed", {}, image, boxesOver(image, one.boxes, one.overlays[place])),
-        images.length > 1 ? make("figcaption", {}, names[place]) : null))));
-      return outline(images, { everywhere: () => stage.append(make("p.small.changed", {}, "Most of the picture changed, so nothing is outlined.")) });
-    }
-    const [under, over] = decidingPair(one, images);
-    over.classList.add("over");
-    fill(stage, make("div.layers", {}, under, over));
-    // The difference itself shows where it is.
-    if (this.way !== "difference") outline([under, over]);
-    if (this.way === "difference") {
-      stage.firstChild.classList.add("difference");
-      stage.append(make("p.small", {}, "Black where nothing changed; brightened so that small changes show."));
-    } else if (this.way === "slider") {
-      const move = (event) => { over.style.clipPath = `inset(0 0 0 ${event.target.value}%)`; };
-      const slider = make("input", { type: "range", min: 0, max: 100, value: 50, "aria-label": "How much of the picture before is shown", oninput: move });
-      move({ target: slider });
-      stage.append(slider);
-    } else {
-      this.timer = setInterval(() => { over.style.visibility = over.style.visibility === "hidden" ? "" : "hidden"; }, FLICKER);
-    }
-  }
-
+  // Found in the background while a case is looked at, and given up when another is.
   shrinking(one) {
     // The least change is looked for in single frames.
-    if (!this.source.shrinks || one.status !== "violated" || one.film.length > 1) return null;
-    const box = make("div.least", {});
-    const button = make("button.quiet.way", { type: "button", onclick: async () => {
-      fill(box, make("p.state.busy", {}, "Trying less and less of the change …"));
+    if (one.status !== "violated" || one.film.length > 1 || !("rule" in one.parameters)) return null;
+    const body = make("div", {}, make("p.small", { role: "status" }, "Soon …")), { signal } = this.looking;
+    const box = make("section.least", { "aria-label": "The least change that still fails" }, make("h3", {}, "Least change that fails ", hint("the least change", "A search by halves, in the background: less and less of the change is made (farther away, lighter, fainter) until the model does what the rule asks. Click a step to compare it with the picture before.")), body);
+    const begin = async () => {
       try {
-        const found = await ask(`/look/${encodeURIComponent(this.source.run)}/least`, { requirement: one.requirement, system: one.system, case: one.case });
-        const answers = Object.entries(found.answers).map(([output, values]) => `${output} ${values.map((value) => number(value)).join(" → ")}${UNITS[output] ?? ""}`);
-        fill(box, make("p", {}, found.amount >= 1 ? "No smaller change fails." : `${Math.round(100 * found.amount)}% of the change is enough: `, make("code", {}, found.changes.join("; "))),
-          make("div.frames", {}, found.pictures.map((digest, place) => make("figure", {}, make("div.boxed", {}, make("img", { src: `/write/pictures/${digest}.png`, alt: place ? "after the least change" : "before" })), make("figcaption", {}, place ? "after the least change" : "before")))),
-          make("p.small", {}, `${answers.join(", ")}, margin ${measured(found.margin, one.unit)}`));
-        outline([...box.querySelectorAll("img")]);
+        const found = await awaited(`${this.source.here}/least`, ({ said }) => { body.firstChild.textContent = said; }, { body: this.named(one), signal, cancels: true });
+        fill(body, filmStrip(found, one, (step) => this.showStep(one, step)));
       } catch (error) {
-        fill(box, make("p.state.bad", {}, error.message));
+        if (error.name !== "AbortError") fill(body, make("p.small", {}, worded(error.message)));
       }
-    } }, "Find the least change that still fails");
-    return make("div.tried", {}, button, " ", hint("the least change", "A search by halves: less and less of the change is made (farther away, lighter, fainter) until the model does what the rule asks. What is left shows best what the model cannot do."), box);
+    };
+    const timer = setTimeout(begin, DWELL);
+    signal.addEventListener("abort", () => clearTimeout(timer));
+    return box;
+  }
+
+  // A step of the film in place of the whole change.
+  showStep(one, step) {
+    for (const button of this.box.querySelectorAll(".step")) button.setAttribute("aria-pressed", String(Number(button.dataset.amount) === step.amount));
+    if (!step.amount) return this.compare(one);
+    const part = Math.min(step.answers[0]?.part ?? 1, step.pictures.length - 1), words = `${Math.round(100 * step.amount)}% of the change`;
+    const at = (place) => answersAt({ pictures: step.pictures, answers: step.answers }, place);
+    const pictures = [part - 1, part].map((place) => ({ src: `/write/pictures/${step.pictures[place]}.png`, name: place === part ? words : "before", boxes: {}, drawn: at(place) }));
+    return this.compare(one, { pictures, pair: [0, 1] });
+  }
+
+  // Other failures that look alike: at once where that is known already.
+  alike() {
+    const box = make("section.alike", { "aria-label": "Failures that look alike" }), row = this.row, head = make("h3", {}, "Alike ", hint("alike", "Failures whose scene and change look most alike to the street network, as on the map of kinds; the nearest first."));
+    const list = this.listAlike = async () => {
+      const line = make("p.small", { role: "status" }, "Looking at the failures …");
+      fill(box, head, line);
+      try {
+        const rows = await this.source.alike(row, (now) => this.told(now));
+        if (this.row !== row) return;
+        fill(box, head, rows.length ? make("ul.strip.scroll", {}, rows.slice(0, NEIGHBOURS).map((other) => this.neighbour(other))) : make("p.small", {}, "This case is no failure with pictures: nothing is known to be like it."));
+      } catch (error) {
+        line.textContent = error.message;
+      }
+    };
+    if (this.source.knowsAlike()) list();
+    else fill(box, head, make("button.quiet.way", { type: "button", onclick: list }, "Find what is alike"));
+    return box;
+  }
+
+  neighbour(row) {
+    const picture = make("img", { alt: "", loading: "lazy" }), told = make("span", {}), button = make("button.step", { type: "button", onclick: () => { this.walked.push(this.row); this.go(row); } }, picture, told);
+    this.source.detail(row).then((one) => {
+      const after = decidingPair(one, one.pictures).at(-1);
+      if (after) picture.src = pictureOf(this.source.run, after);
+      button.title = `${one.case} of ${one.requirement}, ${one.system}`;
+      button.setAttribute("aria-label", `${button.title}${one.margin === null ? "" : `, margin ${measured(one.margin, one.unit)}`}`);
+      told.textContent = `${one.system} ${one.margin === null ? "" : measured(one.margin, one.unit)}`;
+    }).catch(() => {});
+    return make("li", {}, button);
   }
 
   copying(one) {
     const box = make("div.tried", {});
-    const query = new URLSearchParams({ requirement: one.requirement, system: one.system, case: one.case });
-    ask(`/look/${encodeURIComponent(this.source.run)}/test?${query}`).then((test) => {
+    ask(`${this.source.here}/test`, { cases: [this.named(one)] }).then((test) => {
       if (test.reason) return fill(box, make("p.small", {}, worded(test.reason)));
-      const told = make("span.small", { role: "status" });
-      const text = make("pre", { tabindex: 0, "aria-label": "The test" }, test.text);
-      const shown = make("details.more", { hidden: true }, make("summary", {}, "The test"), text);
-      const copy = async () => {
-        shown.hidden = false;
-        const command = `Save it as ${test.file}, then: roadworthy run ${test.file}`;
-        try {
-          await navigator.clipboard.writeText(test.text);
-          told.textContent = `Copied. ${command}`;
-        } catch {
-          // Pages from another machine may not write to the clipboard: then it is marked, to be copied by hand.
-          shown.open = true;
-          getSelection().selectAllChildren(text);
-          told.textContent = `Press Ctrl+C to copy it. ${command}`;
-        }
-      };
-      return fill(box, make("button.quiet.way", { type: "button", onclick: copy }, "Copy as test"), " ",
+      const { button, told, shown } = copyButton(test, "Copy as test");
+      button.dataset.copy = "";
+      return fill(box, button, " ",
         hint("copy as test", "A suite in YAML with this one case: the same frame, change, seed and model. Run with `roadworthy run`, it comes out exactly as here, until the model is fixed."), " ", told, shown);
     }).catch((error) => fill(box, make("p.small", {}, error.message)));
     return box;
@@ -152,7 +260,7 @@ export class CaseDialog {
     const told = make("span.small", { role: "status" });
     const buttons = Object.entries(MARKS).map(([mark, words]) => make("button.quiet.way", { type: "button", "data-mark": mark, onclick: () => save(one.mark === mark ? "" : mark) }, words));
     const show = () => buttons.forEach((button) => button.setAttribute("aria-pressed", String(button.dataset.mark === one.mark)));
-    const place = this.place;
+    const { row } = this;
     let last = 0;
     // One after the other: a note that is left by a click on a mark is stored before it.
     const save = (mark) => {
@@ -165,16 +273,17 @@ export class CaseDialog {
       localStorage.setItem("roadworthy-rater", said.rater);
       this.saving = this.saving.then(async () => {
         try {
-          await ask(`/look/${encodeURIComponent(this.source.run)}/marks`, said);
+          await ask(`${this.source.here}/marks`, { marks: [said] });
           // Not before all of it is, and on its own card, whichever case is open by then.
           if (mine === last) told.textContent = "Stored.";
-          this.source.changed(place, one);
+          this.source.changed(row, one);
         } catch (error) {
           told.textContent = "Not stored.";
           alertAbout(error);
         }
       });
     };
+    this.save = (mark) => save(one.mark === mark ? "" : mark);
     note.addEventListener("change", () => save(one.mark));
     show();
     return make("fieldset.marking", {}, make("legend", {}, "What is it? ", hint("marks", "Your judgement of this case. It is stored beside the run, in marks.jsonl, with the time and your name if you give one; nothing that was said before is lost. Press again to take it back.")),

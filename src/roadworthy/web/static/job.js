@@ -114,12 +114,13 @@ export class JobCard {
 
 function outcomes(job) {
   if (!job.outcomes.length) return null;
+  const several = new Set(job.outcomes.map((one) => one.requirement)).size > 1;
   const rows = job.outcomes.map((one) => {
     const counts = one.counts;
     const judged = (counts.passed ?? 0) + (counts.violated ?? 0) + (counts.error ?? 0);
     const share = judged ? ` (${((100 * (counts.violated ?? 0)) / judged).toFixed(1)}%)` : "";
     return make("li", {},
-      chip(one.status, one.status), " ", make("b", {}, one.system),
+      chip(one.status, one.status), " ", several ? [make("b", {}, one.requirement), " on "] : "", make("b", {}, one.system),
       `: ${counts.violated ?? 0} violations of ${judged} judged${share}, ${counts["not applicable"] ?? 0} not applicable`,
       counts.error ? `, ${counts.error} errors` : "",
       counts["engine error"] ? `, in ${counts["engine error"]} an image engine failed` : "",

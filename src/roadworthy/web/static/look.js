@@ -1,206 +1,486 @@
-// The page Look: a wall of which only what is seen is drawn, and one case at a time in a dialog.
-import { alertAbout, ask, fill, make } from "/static/page.js";
+// The page Look: a wall of which only what is seen is drawn, and one case at a time in a dialog. All cases of the run are
+// here as columns (table.js); everything about a case is asked for when its card comes into sight.
+import { alertAbout, ask, chip, fill, make } from "/static/page.js";
 import { outlineSwitch } from "/static/change.js";
-import { fillCard } from "/static/case.js";
-import { CaseDialog } from "/static/detail.js";
+import { decidingPair, fillCard, measured, pictureOf, SAID } from "/static/case.js";
+import { CaseDialog, copyButton, MARKS } from "/static/detail.js";
+import { Filters } from "/static/filters.js";
+import { Table } from "/static/table.js";
+import { Kinds } from "/static/kinds.js";
+import { speedUnit } from "/static/units.js";
 
-const CHUNK = 60, KEPT = 12, HEIGHT = 250, LEAST = 320, GAP = 12, AHEAD = 2;
-const wall = document.getElementById("wall"), filters = document.getElementById("filters");
-const run = wall.dataset.run, texts = JSON.parse(wall.dataset.texts);
+const LOT = 60, KEPT = 1500, COPIED = 50, GAP = 10, HEAD = 44, AHEAD = 300; // cases in one question, kept, and in a copied suite; pixels
+const FULL = 300, CAPTION = 140; // pixels of width from which a card is whole, and from which it has a line below its picture
+const COUNTED = { violated: ["violation", "violations"], error: ["error", "errors"], passed: ["passing case", "passing cases"], "not applicable": ["case that does not apply", "cases that do not apply"] };
+const GROUPS = { "": "nothing", requirement: "requirement", system: "model", change: "change", place: "place", kind: "kind" };
+const byId = (id) => document.getElementById(id);
+const wall = byId("wall"), side = byId("side"), run = wall.dataset.run, here = `/look/${encodeURIComponent(run)}`;
+const orders = byId("order"), groups = byId("group"), size = byId("size"), search = byId("q");
 
-const COUNTED = { failures: ["failure", "failures"], violated: ["violation", "violations"], error: ["error", "errors"], passed: ["passing case", "passing cases"], "not applicable": ["case that does not apply", "cases that do not apply"], all: ["case", "cases"] };
+let table, filters, kinds, texts = {}, sections = [], view = [], blocks = [], shownCase = null;
+const drawn = new Map(), details = new Map(), waiting = new Map(), selected = new Set(), undone = [];
+let anchor = -1;
 
-let total = 0, chunks = new Map(), drawn = new Map(), generation = 0, shownCase = null;
+/* Everything about cases, a lot at a time. Who is scrolled past before a lot is asked for is left out of it. */
 
-// What is chosen; what is left open is not in it.
-function chosen() {
-  const fields = [...new FormData(filters)].filter(([, value]) => value);
-  const ranged = fields.some(([name]) => name === "least" || name === "most");
-  return new URLSearchParams(fields.filter(([name]) => name !== "amount" || ranged));
+let asking = 0, soon = false;
+
+// What a card asks for may be forgotten once it is scrolled past.
+function detail(row, fleeting = false) {
+  const known = details.get(row);
+  if (known) {
+    details.delete(row);
+    details.set(row, known);
+    return Promise.resolve(known);
+  }
+  if (!waiting.has(row)) {
+    let done, failed;
+    const promise = new Promise((one, other) => { done = one; failed = other; });
+    waiting.set(row, { promise, done, failed, asked: false, fleeting });
+    promise.catch(() => {});
+  }
+  waiting.get(row).fleeting &&= fleeting;
+  if (!soon) {
+    soon = true;
+    queueMicrotask(() => { soon = false; askSome(); });
+  }
+  return waiting.get(row).promise;
 }
 
-function wanted(offset) {
-  const query = chosen();
-  query.set("offset", offset);
-  query.set("limit", CHUNK);
-  return `/look/${encodeURIComponent(run)}/cases?${query}`;
+async function askSome() {
+  while (asking < 3) {
+    const rows = [...waiting].filter(([, one]) => !one.asked).map(([row]) => row).slice(0, LOT);
+    if (!rows.length) return;
+    for (const row of rows) waiting.get(row).asked = true;
+    asking++;
+    answer(rows).finally(() => { asking--; askSome(); });
+  }
 }
 
-// Some cases. However far one scrolls, no more than a few lots are kept, and what one has scrolled past is not waited for.
-async function chunk(place) {
-  const mine = chunks;
-  let lot = mine.get(place);
-  if (!lot) {
-    const stop = new AbortController();
-    lot = { stop, cases: ask(wanted(place * CHUNK), undefined, { signal: stop.signal }) };
-  }
-  mine.delete(place);
-  mine.set(place, lot);
-  for (const [oldest, { stop }] of mine) {
-    if (mine.size <= KEPT) break;
-    mine.delete(oldest);
-    stop.abort();
-  }
+const named = (row) => { const [requirement, system, name] = table.key(row); return { requirement, system, case: name }; };
+
+async function answer(rows) {
+  const mine = rows.map((row) => [row, waiting.get(row)]);
   try {
-    return await lot.cases;
+    const { cases } = await ask(`${here}/cases`, { cases: rows.map(named) });
+    const found = new Map(cases.map((one) => [[one.requirement, one.system, one.case].join("\u001f"), one]));
+    for (const [row, { done, failed }] of mine) {
+      waiting.delete(row);
+      const one = found.get(table.key(row).join("\u001f"));
+      if (!one) { failed(new Error("This case is gone: reload the page.")); continue; }
+      details.set(row, one);
+      done(one);
+    }
+    for (const oldest of details.keys()) {
+      if (details.size <= KEPT) break;
+      details.delete(oldest);
+    }
   } catch (error) {
-    // Asked again when it is wanted again: the server may have come back.
-    if (mine.get(place) === lot) mine.delete(place);
-    throw error;
+    for (const [row, { failed }] of mine) { waiting.delete(row); failed(error); }
+    alertAbout(error);
   }
 }
 
-function forget() {
-  for (const { stop } of chunks.values()) stop.abort();
-  chunks = new Map();
-}
+/* The wall: rows of cards below headings. */
 
-// The address holds what is chosen, and the case that is open, so that it can be sent to others.
-function address() {
-  const query = chosen();
-  if (shownCase) for (const [name, value] of [["case", shownCase.case], ["of", shownCase.requirement], ["on", shownCase.system]]) query.set(name, value);
-  history.replaceState(null, "", `?${query}`);
-}
-
-async function begin() {
-  const mine = ++generation;
-  forget();
-  address();
-  try {
-    const first = await chunk(0);
-    if (mine !== generation) return;
-    total = first.total;
-    const [one, several] = COUNTED[filters.elements.status.value];
-    document.getElementById("count").textContent = total === 1 ? `1 ${one}` : `${total.toLocaleString("en")} ${several}`;
-    drawn.clear();
-    const switches = document.getElementById("switches");
-    // Of single pictures nothing can be outlined.
-    if (!switches.querySelector(".outlines") && first.cases.some((one) => one.pictures.length > 1)) switches.append(outlineSwitch());
-    if (total) wall.replaceChildren();
-    else fill(wall, make("p.card.empty", {}, "No case matches these filters."));
-    wall.style.height = "";
-    draw();
-  } catch (error) {
-    if (error.name !== "AbortError") alertAbout(error);
-  }
+function width() {
+  // From a mosaic to two pictures that fill the window; small steps where cards are small.
+  const most = Math.min(wall.clientWidth, 900), share = Number(size.value) / 100;
+  return Math.round(Math.min(most, 64 * (most / 64) ** share));
 }
 
 function layout() {
-  const width = wall.clientWidth, columns = Math.max(1, Math.floor((width + GAP) / (LEAST + GAP)));
-  return { columns, wide: (width - GAP * (columns - 1)) / columns, rows: Math.ceil(total / columns) };
+  const wide = wall.clientWidth, least = width(), gap = least < CAPTION ? 4 : GAP;
+  const columns = Math.max(1, Math.floor((wide + gap) / (least + gap)));
+  const card = (wide - gap * (columns - 1)) / columns;
+  const full = card >= FULL;
+  // Of a whole card the pictures grow with it, what is said below them does not.
+  const tall = full ? Math.round((card - 26) / 4) + 148 : Math.round(card / 2) + (card >= CAPTION ? 22 : 0);
+  let top = 0;
+  blocks = sections.map(({ heading, rows }, number) => {
+    const block = { number, heading, rows, top, head: heading ? HEAD : 0, first: sections.slice(0, number).reduce((sum, one) => sum + one.rows.length, 0) };
+    block.lines = Math.ceil(rows.length / columns);
+    top += block.head + block.lines * (tall + gap);
+    return block;
+  });
+  return { columns, card, tall, gap, full, kind: full ? "full" : card >= CAPTION ? "line" : "mini", height: top };
 }
 
-let asked = false;
+let planned = false;
 function draw() {
-  if (asked || !total) return;
-  asked = true;
+  if (planned || !table) return;
+  planned = true;
   requestAnimationFrame(() => {
-    asked = false;
-    const { columns, wide, rows } = layout();
-    wall.style.height = `${rows * (HEIGHT + GAP)}px`;
-    const top = -wall.getBoundingClientRect().top;
-    const first = Math.max(0, Math.floor(top / (HEIGHT + GAP)) - AHEAD);
-    const last = Math.min(rows - 1, Math.ceil((top + innerHeight) / (HEIGHT + GAP)) + AHEAD);
+    planned = false;
+    const shape = layout(), { columns, card, tall, gap } = shape;
+    wall.style.height = view.length ? `${shape.height}px` : "";
+    const from = -wall.getBoundingClientRect().top - AHEAD, to = from + innerHeight + 2 * AHEAD;
     const seen = new Set();
-    for (let place = first * columns; place < Math.min(total, (last + 1) * columns); place++) {
-      seen.add(place);
-      let card = drawn.get(place);
-      if (!card) {
-        card = make("article.tile", { role: "listitem", "aria-posinset": place + 1, "aria-setsize": total });
-        // In their order, whichever way one scrolls: the Tab key follows it.
-        const after = Math.min(...[...drawn.keys()].filter((other) => other > place));
-        wall.insertBefore(card, drawn.get(after) ?? null);
-        drawn.set(place, card);
-        complete(place, card, generation);
+    for (const block of blocks) {
+      const end = block.top + block.head + block.lines * (tall + gap);
+      if (end < from || block.top > to) continue;
+      if (block.heading) {
+        const key = `head ${block.number}`;
+        seen.add(key);
+        place(key, -1, block.first - 0.5, () => make("div.section-head", { role: "listitem" }, make("h2", { title: block.heading }, block.heading), make("small", {}, block.rows.length.toLocaleString("en")))).style.transform = `translateY(${block.top}px)`;
       }
-      card.style.width = `${wide}px`;
-      card.style.transform = `translate(${(place % columns) * (wide + GAP)}px, ${Math.floor(place / columns) * (HEIGHT + GAP)}px)`;
+      const start = block.top + block.head;
+      const firstLine = Math.max(0, Math.floor((from - start) / (tall + gap))), lastLine = Math.min(block.lines - 1, Math.floor((to - start) / (tall + gap)));
+      for (let at = firstLine * columns; at < Math.min(block.rows.length, (lastLine + 1) * columns); at++) {
+        const row = block.rows[at], key = `${shape.kind} ${row}`;
+        seen.add(key);
+        const tile = place(key, row, block.first + at, () => newTile(row, shape));
+        tile.style.width = `${card}px`;
+        tile.style.height = `${tall}px`;
+        tile.style.setProperty("--picture", `${tall - 148}px`);
+        tile.style.transform = `translate(${(at % columns) * (card + gap)}px, ${start + Math.floor(at / columns) * (tall + gap)}px)`;
+        tile.setAttribute("aria-posinset", block.first + at + 1);
+        tile.setAttribute("aria-setsize", view.length);
+      }
     }
-    for (const [place, card] of drawn) {
+    for (const [key, { element }] of drawn) {
       // What has the focus stays, so that the keyboard does not lose its place.
-      if (seen.has(place) || card.contains(document.activeElement)) continue;
-      card.remove();
-      drawn.delete(place);
+      if (seen.has(key) || (element.contains(document.activeElement) && view.length && placeOf.has(drawn.get(key).row) && key.split(" ")[0] === shape.kind)) continue;
+      element.remove();
+      drawn.delete(key);
     }
+    for (const [row, { asked, fleeting }] of waiting) if (!asked && fleeting && ![...drawn.values()].some((one) => one.row === row)) waiting.delete(row);
   });
 }
 
-async function complete(place, card, mine) {
-  try {
-    const one = (await chunk(Math.floor(place / CHUNK))).cases[place % CHUNK];
-    if (mine !== generation || !one) return;
-    tile(card, one, place);
-  } catch (error) {
-    if (error.name !== "AbortError") alertAbout(error);
+// In their order, whichever way one scrolls and sorts: the Tab key follows it.
+function place(key, row, order, makes) {
+  let known = drawn.get(key);
+  if (known?.order === order) return known.element;
+  const held = known?.element.contains(document.activeElement) ? document.activeElement : null;
+  if (!known) drawn.set(key, known = { element: makes(), row });
+  known.order = order;
+  let after = null;
+  for (const other of drawn.values()) if (other !== known && other.order > order && (!after || other.order < after.order)) after = other;
+  wall.insertBefore(known.element, after?.element ?? null);
+  held?.focus({ preventScroll: true });
+  return known.element;
+}
+
+let placeOf = new Map();
+
+function newTile(row, shape) {
+  const tile = make("div.tile.waiting", { role: "listitem", "data-row": row });
+  detail(row, true).then((one) => fillTile(tile, one, row, shape.full, shape.card >= CAPTION)).catch(() => {});
+  return tile;
+}
+
+function fillTile(tile, one, row, full, captioned) {
+  const mark = table.marks.get(row);
+  if (mark) Object.assign(one, mark);
+  const held = tile.contains(document.activeElement);
+  const button = make("button", { type: "button", "data-row": row });
+  tile.className = `tile ${full ? "" : `mini ${one.status.replaceAll(" ", "-")}`}`;
+  if (full) fillCard(tile, run, one, texts, button);
+  else mini(tile, one, button, captioned);
+  const tick = make("input.tick", { type: "checkbox", tabindex: -1, "aria-label": `Select ${one.case}`, checked: selected.has(row) });
+  tile.append(tick);
+  tile.classList.toggle("chosen", selected.has(row));
+  swapOnHover(tile, one);
+  if (held) button.focus();
+}
+
+function mini(tile, one, open, captioned) {
+  const pair = decidingPair(one, one.pictures), after = pair.at(-1);
+  open.classList.add("open");
+  open.setAttribute("aria-label", `Open ${one.case} of ${one.requirement}, ${one.system}, ${SAID[one.status]}${one.margin === null ? "" : `, margin ${measured(one.margin, one.unit)}`}`);
+  open.title = `${one.requirement} · ${one.system} · ${one.case}`;
+  fill(tile, open, after ? make("div.boxed", {}, make("img", { src: pictureOf(run, after), alt: "after", decoding: "async" })) : make("div.none", {}, "no picture"),
+    one.mark ? make("span.flag", {}, chip("marked", one.mark)) : null,
+    captioned ? make("div.caption", {}, make("span", {}, one.requirement), make("span", {}, one.margin === null ? SAID[one.status] : measured(one.margin, one.unit))) : null);
+}
+
+// Under the pointer, the picture after shows what was there before.
+function swapOnHover(tile, one) {
+  const pair = decidingPair(one, one.pictures), image = [...tile.querySelectorAll(".boxed img")].at(-1);
+  if (pair.length < 2 || !image) return;
+  const show = (place) => { image.src = pictureOf(run, pair[place]); tile.classList.toggle("before", place === 0); };
+  tile.onpointerenter = (event) => { if (event.pointerType === "mouse") show(0); };
+  tile.onpointerleave = () => show(1);
+}
+
+function again(row) {
+  const one = details.get(row);
+  for (const [key, { element, row: other }] of drawn) if (other === row && one) fillTile(element, one, row, key.startsWith("full"), !key.startsWith("mini"));
+}
+
+/* What is chosen, and the address that says so. */
+
+function address() {
+  const query = new URLSearchParams();
+  filters.address(query);
+  if (search.value.trim()) query.set("q", search.value.trim());
+  if (/[<>=]/.test(search.value) && speedUnit() !== "m/s") query.set("unit", speedUnit());
+  if (orders.value !== "each") query.set("order", orders.value);
+  if (groups.value) query.set("group", groups.value);
+  if (kinds.shown) query.set("kinds", "1");
+  if (shownCase) {
+    for (const [name, value] of Object.entries({ case: shownCase.case, of: shownCase.requirement, on: shownCase.system })) query.set(name, value);
+    dialog.address(query);
   }
+  history.replaceState(null, "", `?${query}`.replace(/\?$/, location.pathname));
 }
 
-function tile(card, one, place) {
-  fillCard(card, run, one, texts, make("button", { type: "button", onclick: () => dialog.show(place) }));
+function refresh({ scroll = true } = {}) {
+  const odd = table.search(search.value);
+  byId("odd").hidden = !odd.length;
+  byId("odd").textContent = odd.length ? `Not understood: ${odd.join(" ")}. Comparisons are about margin, dv, distance, speed, deviation or strength, where the run has them.` : "";
+  sections = table.sections(orders.value, groups.value);
+  view = sections.flatMap((one) => one.rows);
+  placeOf = new Map(view.map((row, at) => [row, at]));
+  count();
+  filters.show();
+  address();
+  if (!view.length) {
+    for (const { element } of drawn.values()) element.remove();
+    drawn.clear();
+    const whole = table.chosenWithout("status");
+    fill(wall, make("div.card.empty", { role: "listitem" }, make("p", {}, whole ? "No case of this status matches these filters." : "No case matches these filters."),
+      make("div.actions", {}, whole ? make("button", { type: "button", onclick: () => { filters.set("status", []); refresh(); } }, `Show ${whole.toLocaleString("en")} of any status`) : null, make("button.quiet", { type: "button", onclick: () => filters.reset() }, "Clear filters"))));
+  } else wall.querySelector(".empty")?.remove();
+  if (scroll && wall.getBoundingClientRect().top < 0) wall.scrollIntoView();
+  draw();
 }
 
-const dialog = new CaseDialog(document.getElementById("case"), {
-  run, texts, shrinks: Boolean(wall.dataset.shrinks),
-  size: () => total,
-  // Somebody else may have marked it since the wall was drawn.
-  case: async (place) => {
-    const one = (await chunk(Math.floor(place / CHUNK))).cases[place % CHUNK];
-    const { mark, note } = await ask(`/look/${encodeURIComponent(run)}/case?${new URLSearchParams({ requirement: one.requirement, system: one.system, case: one.case })}`);
-    if (mark !== one.mark || note !== one.note) {
-      Object.assign(one, { mark, note });
-      const card = drawn.get(place);
-      if (card) tile(card, one, place);
-    }
-    return one;
-  },
-  changed: (place, one) => { const card = drawn.get(place); if (card) tile(card, one, place); },
-  opened: (one) => { shownCase = one; address(); },
-  closed: (place) => {
-    shownCase = null;
-    address();
-    drawn.get(place)?.querySelector(".open")?.focus();
-  },
-});
+function count() {
+  const status = filters.chosen.status ?? [], total = view.length;
+  const failing = status.length && status.every((one) => one === "violated" || one === "error");
+  const [one, several] = status.length === 1 ? COUNTED[status[0]] ?? ["case", "cases"] : failing ? ["failure", "failures"] : ["case", "cases"];
+  byId("count").textContent = `${total.toLocaleString("en")} ${total === 1 ? one : several}`;
+  if (table.total > table.size) byId("count").append(make("small", {}, ` of the worst ${table.size.toLocaleString("en")} among ${table.total.toLocaleString("en")}`));
+}
 
-// An address may name one case, which is opened: /look/RUN?requirement=R1&system=dave2&case=town-000017
-async function openNamed(query, of, on) {
-  const which = new URLSearchParams({ requirement: of, system: on, case: query.get("case") });
-  const within = new URLSearchParams([...chosen(), ["of", of], ["on", on], ["case", query.get("case")]]);
+/* Many at once: selected, marked, and taken back. */
+
+function select(rows, on = true) {
+  for (const row of rows) if (on) selected.add(row); else selected.delete(row);
+  for (const { element, row } of drawn.values()) {
+    if (row < 0) continue;
+    element.classList.toggle("chosen", selected.has(row));
+    const tick = element.querySelector(".tick");
+    if (tick) tick.checked = selected.has(row);
+  }
+  bar();
+}
+
+function bar(said = "") {
+  const box = byId("selected"), many = selected.size;
+  document.body.classList.toggle("selecting", many > 0);
+  box.hidden = !many && !said;
+  if (box.hidden) return;
+  const rows = [...selected];
+  fill(box, make("span", { role: "status" }, said || `${many.toLocaleString("en")} selected`),
+    many ? Object.entries(MARKS).map(([mark, words]) => make("button.quiet.way", { type: "button", onclick: () => markAll(rows, mark) }, words)) : null,
+    many ? make("button.quiet.way", { type: "button", onclick: () => markAll(rows, "") }, "No mark") : null,
+    many ? make("button.quiet.way", { type: "button", onclick: () => copyAll(rows) }, "Copy as suite") : null,
+    undone.length ? make("button.quiet.way", { type: "button", onclick: undo }, "Undo") : null,
+    make("button.quiet.way", { type: "button", onclick: () => { selected.clear(); select([]); } }, many ? "Clear" : "Close"));
+}
+
+async function store(marks) {
+  const rater = localStorage.getItem("roadworthy-rater") ?? "";
+  for (let at = 0; at < marks.length; at += 200) {
+    // Without notes: somebody may have written one meanwhile, and it stays.
+    await ask(`${here}/marks`, { marks: marks.slice(at, at + 200).map(({ row, mark }) => ({ ...named(row), mark, rater })) });
+  }
+  for (const { row, mark } of marks) {
+    const { note = "" } = table.marks.get(row) ?? {};
+    if (mark || note) table.marks.set(row, { mark, note });
+    else table.marks.delete(row);
+    const one = details.get(row);
+    if (one) one.mark = mark;
+    again(row);
+  }
+  filters.set("mark", filters.chosen.mark ?? []);
+}
+
+async function markAll(rows, mark) {
+  const before = rows.map((row) => ({ row, mark: table.marks.get(row)?.mark ?? "" }));
   try {
-    const { place } = await ask(`/look/${encodeURIComponent(run)}/place?${within}`);
-    if (place === null) dialog.open(await ask(`/look/${encodeURIComponent(run)}/case?${which}`));
-    else await dialog.show(place);
+    await store(before.map((one) => ({ ...one, mark })));
+    undone.push(before);
+    selected.clear();
+    select([]);
+    bar(mark ? `${rows.length.toLocaleString("en")} marked: ${MARKS[mark].toLowerCase()}.` : `${rows.length.toLocaleString("en")} without a mark now.`);
+    refresh({ scroll: false });
   } catch (error) {
     alertAbout(error);
   }
 }
 
-const named = new URLSearchParams(location.search);
-for (const [name, value] of named) {
-  const field = filters.elements[name];
-  if (field && (!field.options || [...field.options].some((option) => option.value === value))) field.value = value;
+// The selected cases as one suite; of very many the first on the wall.
+async function copyAll(rows) {
+  const some = rows.sort((one, other) => placeOf.get(one) - placeOf.get(other)).slice(0, COPIED);
+  bar("Making the suite …");
+  try {
+    const test = await ask(`${here}/test`, { cases: some.map(named) });
+    if (test.reason) return bar(test.reason);
+    const { told, shown, copy } = copyButton(test, "");
+    bar(`${some.length} of ${rows.length} cases. `);
+    byId("selected").append(told, shown);
+    await copy();
+  } catch (error) {
+    bar();
+    alertAbout(error);
+  }
 }
-const more = document.getElementById("more-filters");
-const wide = matchMedia("(min-width: 701px)");
-more.open = wide.matches || [...more.querySelectorAll("select, input")].some((field) => field.name !== "amount" && field.value);
-wide.addEventListener("change", () => { more.open ||= wide.matches; });
-const { amount, least, most } = filters.elements;
-function showRange() {
-  const { from, to } = amount.selectedOptions[0].dataset;
-  least.placeholder = `from ${from}`;
-  most.placeholder = `to ${to}`;
+
+async function undo() {
+  const before = undone.pop();
+  if (!before) return;
+  try {
+    await store(before);
+    bar("Undone.");
+    refresh({ scroll: false });
+  } catch (error) {
+    undone.push(before);
+    alertAbout(error);
+  }
 }
-if (amount) {
-  amount.addEventListener("change", showRange);
-  showRange();
+
+/* By keyboard: everything that the pointer does. */
+
+const focusedRow = () => Number(document.activeElement?.closest?.(".tile")?.dataset.row ?? -1);
+
+function moveTo(at, extend) {
+  const to = Math.max(0, Math.min(view.length - 1, at)), row = view[to];
+  const block = blocks.findLast((one) => one.first <= to), { columns, tall, gap } = layout();
+  const top = wall.getBoundingClientRect().top + block.top + block.head + Math.floor((to - block.first) / columns) * (tall + gap);
+  if (top < 70 || top + tall > innerHeight) scrollBy(0, top < 70 ? top - 70 : top + tall - innerHeight + 10);
+  if (extend) select([row]);
+  const focus = (tries) => {
+    const button = wall.querySelector(`.tile[data-row="${row}"] .open`);
+    if (button) button.focus({ preventScroll: true });
+    else if (tries) setTimeout(() => focus(tries - 1), 40);
+  };
+  draw();
+  setTimeout(() => focus(50), 30);
 }
-filters.addEventListener("change", () => { drawn.forEach((card) => card.remove()); drawn.clear(); begin(); });
-filters.addEventListener("submit", (event) => event.preventDefault());
-addEventListener("scroll", draw, { passive: true });
-document.addEventListener("visibilitychange", () => {
-  if (document.hidden) return;
-  forget();
-  for (const [place, card] of drawn) complete(place, card, generation);
+
+wall.addEventListener("keydown", (event) => {
+  const row = focusedRow(), at = placeOf.get(row);
+  if (row < 0 || at === undefined || event.ctrlKey || event.metaKey || event.altKey) {
+    if ((event.ctrlKey || event.metaKey) && event.key === "a" && row >= 0) { event.preventDefault(); select(view); }
+    if ((event.ctrlKey || event.metaKey) && event.key === "z" && row >= 0) { event.preventDefault(); undo(); }
+    return;
+  }
+  const { columns } = layout(), steps = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns };
+  const mark = { 1: "fault", 2: "false alarm", 3: "unsure", 0: "" }[event.key];
+  if (event.key in steps) {
+    if (event.shiftKey) select([row]);
+    moveTo(at + steps[event.key], event.shiftKey);
+  } else if (event.key === " ") { anchor = at; select([row], !selected.has(row)); }
+  else if (mark !== undefined) markAll(selected.size ? [...selected] : [row], mark);
+  else if (event.key === "u") undo();
+  else if (event.key === "Escape" && selected.size) { selected.clear(); select([]); }
+  else if (event.key === "+" || event.key === "-") { size.value = Number(size.value) + (event.key === "+" ? 10 : -10); size.dispatchEvent(new Event("input")); moveTo(at); }
+  else return;
+  event.preventDefault();
 });
-new ResizeObserver(draw).observe(document.body);
-begin().then(() => { if (named.has("case")) openNamed(named, named.get("of") ?? named.get("requirement") ?? "", named.get("on") ?? named.get("system") ?? ""); });
+
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "/" || event.target.matches("input, textarea, select") || document.querySelector("dialog[open]")) return;
+  event.preventDefault();
+  search.focus();
+});
+
+wall.addEventListener("click", (event) => {
+  const row = Number(event.target.closest(".tile")?.dataset.row ?? -1), at = placeOf.get(row);
+  if (at === undefined) return;
+  const tick = event.target.closest(".tick");
+  if (tick || event.ctrlKey || event.metaKey || event.shiftKey) {
+    if (event.shiftKey && anchor >= 0) select(view.slice(Math.min(anchor, at), Math.max(anchor, at) + 1));
+    else select([row], !selected.has(row));
+    anchor = at;
+  } else if (event.target.closest(".open")) dialog.show(at);
+});
+
+/* One case. */
+
+const dialog = new CaseDialog(byId("case"), {
+  run, here, detail,
+  get texts() { return texts; },
+  get table() { return table; },
+  size: () => view.length,
+  rowAt: (at) => view[at],
+  placeOf: (row) => placeOf.get(row) ?? NaN,
+  rowOf: (one) => table.rowOf(one.requirement, one.system, one.case),
+  // Somebody else may have marked it since the wall was drawn.
+  case: async (row) => {
+    const one = await detail(row), { mark, note } = await ask(`${here}/case?${new URLSearchParams(named(row))}`);
+    if (mark !== one.mark || note !== one.note) said(row, Object.assign(one, { mark, note }));
+    return one;
+  },
+  knowsAlike: () => Boolean(kinds.found),
+  alike: async (row, told) => { await kinds.find(told); return kinds.alike(row); },
+  changed: said,
+  opened: (one) => { shownCase = one; address(); },
+  closed: (at) => {
+    shownCase = null;
+    address();
+    if (at >= 0) moveTo(at);
+  },
+});
+
+function said(row, { mark, note }) {
+  if (mark || note) table.marks.set(row, { mark, note });
+  else table.marks.delete(row);
+  filters.set("mark", filters.chosen.mark ?? []);
+  filters.show();
+  again(row);
+}
+
+// An address may name one case, which is opened: /look/RUN?requirement=R1&system=dave2&case=town-000017
+async function openNamed(query) {
+  const which = { requirement: query.get("of") ?? query.get("requirement") ?? "", system: query.get("on") ?? query.get("system") ?? "", case: query.get("case") };
+  const row = table.rowOf(which.requirement, which.system, which.case);
+  try {
+    if (row < 0) dialog.open(await ask(`${here}/case?${new URLSearchParams(which)}`), row);
+    else await dialog.go(row);
+  } catch (error) {
+    alertAbout(error);
+  }
+}
+
+async function begin() {
+  const query = new URLSearchParams(location.search);
+  table = new Table(await ask(`${here}/table`));
+  texts = Object.fromEntries(Object.entries(table.requirements).map(([id, one]) => [id, one.text]));
+  fill(orders, [...table.orders()].map(([value, { words }]) => make("option", { value }, words)));
+  fill(groups, Object.entries(GROUPS).filter(([name]) => !name || (table.categories[name]?.names.length ?? 0) > 1 || name === "kind").map(([value, words]) => make("option", { value, hidden: value === "kind" }, words)));
+  orders.value = table.orders().has(query.get("order")) ? query.get("order") : "each";
+  groups.value = [...groups.options].some((one) => one.value === query.get("group") && !one.hidden) ? query.get("group") : "";
+  search.value = query.get("q") ?? "";
+  size.value = localStorage.getItem("roadworthy-size") ?? "60";
+  filters = new Filters(byId("filters"), table, refresh);
+  kinds = new Kinds(byId("kinds"), byId("kinds-button"), { run, here, table, filters, refresh, address, detail, groupBy: (name) => { groups.querySelector("[value=kind]").hidden = false; groups.value = name; refresh(); }, select, choose: (rows) => { selected.clear(); select(rows); } });
+  filters.read(query);
+  dialog.read(query);
+  byId("switches").append(outlineSwitch());
+  side.open = matchMedia("(min-width: 921px)").matches;
+  refresh({ scroll: false });
+  if (query.has("case")) openNamed(query);
+  if (!query.has("kinds")) return;
+  // They may take a while: the wall is there meanwhile.
+  await kinds.open();
+  if (!table.categories.kind) return;
+  filters.set("kind", query.getAll("kind"));
+  groups.querySelector("[value=kind]").hidden = false;
+  if (query.get("group") === "kind") groups.value = "kind";
+  refresh({ scroll: false });
+}
+
+matchMedia("(min-width: 921px)").addEventListener("change", (event) => { side.open ||= event.matches; });
+let typing = 0;
+search.addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(refresh, 120); });
+for (const one of [orders, groups]) one.addEventListener("change", refresh);
+size.addEventListener("input", () => { localStorage.setItem("roadworthy-size", size.value); draw(); });
+byId("filters").addEventListener("submit", (event) => event.preventDefault());
+addEventListener("scroll", draw, { passive: true });
+new ResizeObserver(draw).observe(wall);
+begin().catch(alertAbout);

@@ -30,6 +30,28 @@ export async function ask(path, body, { signal } = {}) {
   return document;
 }
 
+// Asks for what the server computes in the background, and tells how far it has come, ever less often. What it found
+// is asked for once it is there. With `cancels`, the server gives up as well when nobody waits any more.
+export async function awaited(path, told = () => {}, { body, signal, cancels = false } = {}) {
+  for (let pause = 300; ;) {
+    const { found, problem, work } = await ask(path, body, { signal });
+    if (problem) throw new Refused(problem, "problem", 200);
+    if (found !== null) return found;
+    try {
+      for (let over = false; !over;) {
+        const now = await ask(`/working/${work}`, undefined, { signal });
+        told(now);
+        over = now.over;
+        if (!over) await new Promise((done) => setTimeout(done, pause));
+        pause = Math.min(2000, pause * 1.25);
+      }
+    } catch (error) {
+      if (cancels && error.name === "AbortError") ask(`/working/${work}/cancel`, {}).catch(() => {});
+      throw error;
+    }
+  }
+}
+
 // Makes an element; children are elements or text, and text is never read as markup.
 export function make(tag, attributes = {}, ...children) {
   const [name, ...classes] = tag.split(".");

@@ -1,7 +1,8 @@
 // What a run would do, on a few frames.
 import { outline, outlineSwitch } from "/static/change.js";
 import { chip, fill, hint, make } from "/static/page.js";
-import { boxesOver, measured, number, SAID } from "/static/case.js";
+import { boxesOver, SAID } from "/static/case.js";
+import { measured, number, scaled } from "/static/units.js";
 
 const SPACE = "http://www.w3.org/2000/svg";
 
@@ -29,8 +30,8 @@ function pair(one) {
   });
   const answers = one.answers.map((answer) => {
     const { unit } = answer;
-    return make("div.answer", {}, make("p", {}, `${answer.output} ${number(answer.before)} → ${number(answer.after)}${unit}`),
-      make("div.small", {}, `margin ${number(answer.margin)}${unit} `, hint("margin", "How far the answer is from the border between pass and fail. Below 0 the rule is violated."),
+    return make("div.answer", {}, make("p", {}, `${answer.output} ${scaled(answer.before, unit)} → ${measured(answer.after, unit)}`),
+      make("div.small", {}, `margin ${measured(answer.margin, unit)} `, hint("margin", "How far the answer is from the border between pass and fail. Below 0 the rule is violated."),
         answer.visual_change === null || answer.visual_change === undefined ? "" : ` Δv ${number(answer.visual_change)} `,
         answer.visual_change === null || answer.visual_change === undefined ? "" : hint("visual change Δv", "How visible the change is: 0 is invisible, 1 leaves nothing of the picture.")));
   });

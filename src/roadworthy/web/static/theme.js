@@ -3,4 +3,5 @@
   const wanted = localStorage.getItem("roadworthy-theme");
   if (wanted === "light" || wanted === "dark") document.documentElement.dataset.theme = wanted;
   if (localStorage.getItem("roadworthy-outline") === "off") document.documentElement.dataset.outline = "off";
+  if (new URLSearchParams(location.search).has("kinds")) document.documentElement.dataset.kinds = "open";
 }

@@ -7,7 +7,7 @@ const box = document.getElementById("worst");
 const run = box.dataset.run, texts = JSON.parse(box.dataset.texts);
 const cases = JSON.parse(box.dataset.cases);
 for (const one of cases) {
-  const card = make("article.tile", { role: "listitem" });
+  const card = make("div.tile", { role: "listitem" });
   const query = new URLSearchParams({ requirement: one.requirement, system: one.system, case: one.case });
   fillCard(card, run, one, texts, make("a", { href: `/look/${encodeURIComponent(run)}?${query}` }));
   box.append(card);

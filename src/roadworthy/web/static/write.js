@@ -111,7 +111,7 @@ function showRule(answer) {
 
 function showExamples(box, select, editor) {
   const offered = [...select.options].filter((option) => option.value !== "");
-  fill(box, make("h3", {}, "Or start from one of these"), make("ul.plain.offered", {}, offered.map((option) =>
+  fill(box, make("h2", {}, "Or start from one of these"), make("ul.plain.offered", {}, offered.map((option) =>
     make("li", {}, make("button.offer", { type: "button", onclick: () => { editor.text = option.dataset.text; editor.field.focus(); } },
       make("b", {}, option.textContent), make("span", {}, option.dataset.text))))));
 }
@@ -351,6 +351,10 @@ document.addEventListener("keydown", (event) => {
 $("rule-text").value = localStorage.getItem("roadworthy-draft-rules") ?? "";
 $("spec-text").value = localStorage.getItem("roadworthy-draft-bbsl") ?? "";
 recall();
+// What was just added is what one wants to try.
+const [addedData, addedModel] = ["data", "model"].map((name) => new URLSearchParams(location.search).get(name));
+if ([...$("data").options].some((one) => one.value === addedData)) $("data").value = addedData;
+if (boxes().some((one) => one.value === addedModel)) for (const one of boxes()) one.checked = one.value === addedModel || (one.name === "detector" && one.checked);
 choose(new URLSearchParams(location.search).get("kind") === "bbsl" ? "bbsl" : "rules");
 ruleEditor.paint();
 specEditor.paint();

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from roadworthy._yaml import read_yaml
 from roadworthy.world.classes import BICYCLIST, PEDESTRIAN
-from roadworthy.world.mesh import Color, Mesh, MeshBuilder, Outline, Pair, ring, shaded, stroke
+from roadworthy.world.mesh import Color, Mesh, MeshBuilder, Outline, Pair, ring, shaded, stroke, tinted
 
 _SKINS: tuple[Color, ...] = ((236, 196, 166), (204, 154, 116), (150, 104, 72), (98, 66, 48))
 _HAIRS: tuple[Color, ...] = ((44, 32, 26), (92, 62, 38), (176, 140, 86), (120, 120, 122))
@@ -20,7 +25,6 @@ _CHILD = 0.66, 1.35  # of an adult's size, and how much larger the head is than 
 _NECK = 1.46  # metres, of an adult
 _SHOES: Color = (36, 32, 30)
 _RUBBER: Color = (28, 28, 30)
-_BLACK: Color = (40, 40, 44)
 _SPOKES: Color = (120, 120, 124)
 
 
@@ -100,62 +104,37 @@ def _add_head(figure: _Figure, skin: Color, hair: Color) -> None:
     figure.shape([p for p in whole if p[1] >= 1.6 or p[0] < -0.07], hair, 8)
 
 
-@dataclass(frozen=True)
-class _Rider:
-    skin: Color
-    coat: Color
-    trousers: Color
-    helmet: Color
-    frame: Color
-
-
 def bicyclist(look: int, *, near: bool, across: bool) -> Mesh:
     """Build a bicyclist seen from behind, or ``across`` (from the side)."""
     rng = np.random.default_rng(look + 7919)
-    rider = _Rider(*(_pick(rng, colors) for colors in (_SKINS, _COATS, _TROUSERS, _COATS, _COATS)))
-    return _from_side(rider, near) if across else _from_behind(rider)
-
-
-def _from_behind(rider: _Rider) -> Mesh:
+    own = {
+        "skin": _pick(rng, _SKINS),
+        "coat": _pick(rng, _COATS),
+        "trousers": _pick(rng, _TROUSERS),
+        "helmet": _pick(rng, _COATS),
+        "frame": _pick(rng, _COATS),
+    }
+    colors = {**_BICYCLISTS["colors"], **own}
     mesh = MeshBuilder(BICYCLIST, upright=True)
-    flat, coat, trousers = mesh.flat, rider.coat, rider.trousers
-    flat(ring((0, 0.34), (0.045, 0.34), 12), (24, 24, 26), rank=1)
-    flat(stroke((0, 0.5), (0, 0.92), 0.05), rider.frame, rank=2)
-    flat(stroke((-0.32, 1.04), (0.32, 1.04), 0.035), _BLACK, rank=1)
-    flat([(-0.05, 0.56), (0.05, 0.56), (0.05, 0.66), (-0.05, 0.66)], (200, 26, 24), rank=3, glow=0.8)
-    flat(stroke((-0.1, 0.95), (-0.15, 0.55), 0.13), shaded(trousers, 0.85), rank=3)
-    flat(stroke((-0.15, 0.55), (-0.13, 0.22), 0.1), shaded(trousers, 0.85), rank=3)
-    flat(stroke((0.1, 0.95), (0.17, 0.7), 0.13), trousers, rank=3)
-    flat(stroke((0.17, 0.7), (0.13, 0.4), 0.1), trousers, rank=3)
-    flat([(-0.2, 0.14), (-0.07, 0.14), (-0.07, 0.24), (-0.2, 0.24)], _SHOES, rank=4)
-    flat([(0.07, 0.32), (0.2, 0.32), (0.2, 0.42), (0.07, 0.42)], _SHOES, rank=4)
-    flat(stroke((-0.2, 1.42), (-0.31, 1.08), 0.1), shaded(coat, 0.8), rank=3)
-    flat(stroke((0.2, 1.42), (0.31, 1.08), 0.1), shaded(coat, 0.72), rank=3)
-    flat([(-0.16, 0.9), (0.16, 0.9), (0.24, 1.38), (0.14, 1.5), (-0.14, 1.5), (-0.24, 1.38)], coat, rank=5)
-    flat([(0.03, 0.9), (0.16, 0.9), (0.24, 1.38), (0.14, 1.5), (0.06, 1.5)], shaded(coat, 0.84), rank=6)
-    flat(ring((0, 1.6), (0.09, 0.11), 10), rider.skin, rank=6)
-    flat([p for p in ring((0, 1.63), (0.12, 0.13), 14) if p[1] >= 1.6], rider.helmet, rank=7)
-    return mesh.build((1.6, 0.6))
+    if across:
+        _add_bicycle_wheels(mesh, near)
+    for shape, where, color, rank, *options in _BICYCLISTS["across" if across else "behind"]:
+        how = dict(options[0]) if options else {}
+        above = how.pop("above", -math.inf)
+        outline = [point for point in _OUTLINES[shape](where) if point[1] >= above]
+        mesh.flat(outline, tinted(color, colors), rank=rank, **how)
+    return mesh.build((0.6, 1.7) if across else (1.6, 0.6))
 
 
-def _from_side(rider: _Rider, near: bool) -> Mesh:
-    mesh = MeshBuilder(BICYCLIST, upright=True)
-    _add_bicycle(mesh, rider.frame, near)
-    flat, coat, trousers = mesh.flat, rider.coat, rider.trousers
-    flat(stroke((-0.14, 0.92), (0.16, 0.66), 0.15), shaded(trousers, 0.8), rank=1)
-    flat(stroke((0.16, 0.66), (0.02, 0.3), 0.11), shaded(trousers, 0.8), rank=1)
-    flat(stroke((-0.14, 0.92), (0.18, 0.58), 0.16), trousers, rank=3)
-    flat(stroke((0.18, 0.58), (0.0, 0.18), 0.11), trousers, rank=3)
-    flat([(-0.04, 0.1), (0.16, 0.1), (0.16, 0.17), (-0.04, 0.2)], _SHOES, rank=4)
-    flat([(-0.28, 0.92), (-0.04, 0.86), (0.2, 1.32), (0.14, 1.45), (-0.02, 1.44)], coat, rank=4)
-    flat(stroke((0.12, 1.36), (0.26, 1.1), 0.1), shaded(coat, 0.82), rank=5)
-    flat(stroke((0.26, 1.1), (0.44, 1.04), 0.08), shaded(coat, 0.82), rank=5)
-    flat(ring((0.22, 1.55), (0.1, 0.11), 10), rider.skin, rank=5)
-    flat([p for p in ring((0.21, 1.59), (0.14, 0.12), 14) if p[1] >= 1.57], rider.helmet, rank=6)
-    return mesh.build((0.6, 1.7))
+_BICYCLISTS = read_yaml(Path(__file__).with_name("bicyclists.yaml"), "file of bicyclists", "views").data
+_OUTLINES: dict[str, Callable[[list[Any]], Outline]] = {
+    "line": lambda where: stroke((where[0], where[1]), (where[2], where[3]), where[4]),
+    "ring": lambda where: ring((where[0], where[1]), (where[2], where[3]), where[4]),
+    "outline": lambda where: [(right, up) for right, up in where],
+}
 
 
-def _add_bicycle(mesh: MeshBuilder, frame: Color, near: bool) -> None:
+def _add_bicycle_wheels(mesh: MeshBuilder, near: bool) -> None:
     sides = 16 if near else 8
     for hub in (-0.52, 0.52):
         outer, inner = (ring((hub, 0.34), (radius, radius), sides) for radius in (0.34, 0.29))
@@ -165,9 +144,3 @@ def _add_bicycle(mesh: MeshBuilder, frame: Color, near: bool) -> None:
         if near:
             for k in range(0, sides, 4):
                 mesh.flat(stroke(inner[k], inner[(k + sides // 2) % sides], 0.012), _SPOKES, rank=0)
-    rear, front, pedals, saddle, head = (-0.52, 0.34), (0.52, 0.34), (0.0, 0.3), (-0.15, 0.78), (0.36, 0.76)
-    tubes = (rear, saddle), (saddle, head), (head, pedals), (pedals, saddle), (rear, pedals)
-    for start, end in (*tubes, (front, (0.34, 0.95))):
-        mesh.flat(stroke(start, end, 0.045), frame, rank=2)
-    mesh.flat(stroke((0.34, 0.95), (0.46, 1.02), 0.04), _BLACK, rank=2)
-    mesh.flat(stroke((-0.26, 0.88), (-0.04, 0.88), 0.06), (34, 34, 36), rank=2)

@@ -134,7 +134,7 @@ def _house(rng: Generator, near: bool) -> Mesh:
     ridge = eaves + float(rng.uniform(2.0, 3.0))
     f, r = length / 2, depth / 2
     centre = (0.0, 0.0, eaves / 2)
-    mesh.box((-f, f), (-r, r), (0.0, eaves), paint, grain=0.15, skip="t")
+    mesh.box((-f, f), (-r, r), (0.0, eaves), paint, grain=0.15, faces="bflr")
     for end in (-f, f):
         gable = [(end, -r, eaves), (end, r, eaves), (end, 0.0, ridge)]
         mesh.face(gable, paint, centre=centre, grain=0.15)

@@ -62,7 +62,7 @@ _PLATE_UP = 2.45  # middle of the plate
 
 def _pole(mesh: MeshBuilder, height: float, radius: float) -> None:
     span = (-radius, radius)
-    mesh.box(span, span, (0.0, height), _STEEL, label=POLE, rank=-1, skip="t")
+    mesh.box(span, span, (0.0, height), _STEEL, label=POLE, rank=-1, faces="bflr")
 
 
 def traffic_sign(kind: str, value: int, *, near: bool) -> Mesh:
@@ -151,5 +151,5 @@ def street_lamp(*, near: bool) -> Mesh:
     glass = [(-0.25, low, bottom), (-0.25, high, bottom), (0.25, high, bottom), (0.25, low, bottom)]
     mesh.face(glass, (255, 226, 170), rank=2, glow=1.0)
     if near:
-        mesh.box((-0.12, 0.12), (-0.12, 0.12), (0.0, 0.5), shaded(_STEEL, 0.8), skip="t")
+        mesh.box((-0.12, 0.12), (-0.12, 0.12), (0.0, 0.5), shaded(_STEEL, 0.8), faces="bflr")
     return mesh.build((0.3, 0.3))

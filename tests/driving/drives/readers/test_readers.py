@@ -13,14 +13,15 @@ import pytest
 from pyarrow import parquet
 
 from roadworthy.driving.drives.drive import distances
-from roadworthy.driving.drives.readers import (
+from roadworthy.driving.drives.readers import read_drive
+from roadworthy.driving.drives.readers.commonroad import (
+    Lanelet,
+    LaneletPosition,
     read_commonroad,
-    read_donkey,
-    read_drive,
-    read_table,
-    read_udacity_sim,
+    route_ahead,
 )
-from roadworthy.driving.drives.readers.commonroad import Lanelet, LaneletPosition, route_ahead
+from roadworthy.driving.drives.readers.simulator_logs import read_donkey, read_udacity_sim
+from roadworthy.driving.drives.readers.tables import read_table
 from roadworthy.driving.metrics import compute, per_step
 from roadworthy.errors import InputError
 

@@ -14,17 +14,7 @@ from roadworthy.driving.drives.readers.simulator_logs import read_donkey, read_u
 from roadworthy.driving.drives.readers.tables import read_table
 from roadworthy.errors import InputError, suggest
 
-__all__ = [
-    "FORMATS",
-    "drives_in",
-    "read_commonroad",
-    "read_donkey",
-    "read_drive",
-    "read_recorded",
-    "read_table",
-    "read_udacity_sim",
-    "write_drive",
-]
+__all__ = ["FORMATS", "drives_in", "read_drive", "read_recorded", "write_drive"]
 
 FORMATS: Mapping[str, Callable[..., Drive]] = FrozenDict(
     {

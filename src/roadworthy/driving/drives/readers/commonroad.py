@@ -226,7 +226,7 @@ def read_scenario(path: Path) -> CommonRoadScenario:
         step = np.nan
     broken: list[str] = []
     lanelets, moving = _lanelets(root, broken), _moving(root, broken)
-    if not moving or not 0 < step < np.inf:
+    if not moving or not 0 < step < _LARGEST:
         raise InputError(f"{path}: expected moving vehicles and a timeStepSize: no drive in this scenario")
     steps = np.unique(np.concatenate([one.steps for one in moving]))
     return CommonRoadScenario(step, lanelets, moving, _parked(root, steps, broken), broken)

@@ -92,7 +92,7 @@ def read_recorded(path: str | PathLike[str]) -> Drive:
         table = parquet.read_table(file)
         # Also what a column says of its time zone may be no text.
         arrays = [column.to_numpy() for column in table.columns]
-    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+    except (OSError, pa.ArrowException, UnicodeDecodeError, IndexError) as error:
         raise InputError(f"{file}: cannot be read as a drive: {str(error).splitlines()[0]}") from None
     told = (table.schema.metadata or {}).get(_KEY)
     if told is None:

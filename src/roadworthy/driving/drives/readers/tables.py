@@ -17,7 +17,7 @@ from roadworthy._files import read_text
 from roadworthy._tables import SECONDS
 from roadworthy._yaml import check_form, read_form
 from roadworthy.driving.drives.drive import EVENTS, SIGNALS, Drive
-from roadworthy.errors import InputError, suggest
+from roadworthy.errors import InputError, check_known, suggest
 from roadworthy.frames import SignalUnits
 
 if TYPE_CHECKING:
@@ -158,15 +158,16 @@ def _times(
     if column.rate is not None:
         return np.arange(len(table), dtype=np.float64) / column.rate
     if not column.of_name:
-        return numbers(column.column) * _seconds(column, table, path)
+        # A damaged file may hold NaNs that signal when they are computed with.
+        with np.errstate(invalid="ignore"):
+            return numbers(column.column) * _seconds(column, table, path)
     _column(table, column.column, path)
     names = [Path(str(cell).replace("\\", "/")).stem for cell in table[column.column].to_pylist()]
     digits = [re.findall(r"\d+", name) for name in names]
     found = [int(one[-1][-19:]) if one else None for one in digits]
     # Counted from the first: nanoseconds since 1970 are more than a number with a fraction can tell apart.
     first = next((one for one in found if one is not None), 0)
-    steps = np.array([np.nan if one is None else one - first for one in found])
-    return steps * _seconds(column, table, path)
+    return np.array([np.nan if one is None else one - first for one in found]) * _seconds(column, table, path)
 
 
 def _without(values: NDArray[np.float64], unknown: Collection[float]) -> NDArray[np.float64]:
@@ -223,7 +224,9 @@ def _numbers(table: pa.Table, name: str, path: str | PathLike[str]) -> tuple[NDA
 
     column = _column(table, name, path)
     if pa.types.is_timestamp(column.type):
-        return np.asarray(pc.cast(pc.cast(column, pa.timestamp("ns")), pa.int64()).to_numpy()) / 1e9, None
+        # Not by way of nanoseconds, of which no more than 292 years fit.
+        scale = 1000.0 ** ("s", "ms", "us", "ns").index(column.type.unit)
+        return np.asarray(pc.cast(column, pa.int64()).to_numpy()) / scale, None
     try:
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
             cells = column.to_pylist()
@@ -238,8 +241,7 @@ def _numbers(table: pa.Table, name: str, path: str | PathLike[str]) -> tuple[NDA
 
 def _column(table: pa.Table, name: str, path: str | PathLike[str]) -> pa.ChunkedArray:
     names = table.column_names
-    if name not in names:
-        raise InputError(f"{path}: no column {name!r}: {suggest(name, names)}")
+    check_known(f"{path}: no column", name, names)
     if names.count(name) > 1:
         raise InputError(f"{path}: {names.count(name)} columns are called {name!r}: rename all but one")
     return table[name]
@@ -252,7 +254,8 @@ _NO = ("no", "n", "off", "f", "", "nan", "none", "null")
 def _happening(table: pa.Table, name: str, path: str | PathLike[str]) -> NDArray[np.bool_]:
     """Return where an event happens: numbers but 0, or words such as yes; blank cells are no."""
     numbers = np.array(_numbers(table, name, path)[0])  # what Arrow gives must not be written
-    cells = [cell.strip().lower() if isinstance(cell, str) else "" for cell in table[name].to_pylist()]
+    written = table[name].to_pylist() if str(table[name].type).endswith("string") else [None] * len(table)
+    cells = [(cell or "").strip().lower() for cell in written]
     for place in np.flatnonzero(np.isnan(numbers)):
         cell = cells[place]
         if cell not in (*_YES, *_NO):

@@ -126,6 +126,12 @@ class OtherTask(str):
     __slots__ = ()
 
 
+class NoTruth(str):
+    """A reason why a requirement that was not asked for by itself is left out: data without the truth."""
+
+    __slots__ = ()
+
+
 def other_task(facts: Facts, wanted: str, why: str) -> str:
     """Return why a model does not fit if it is for another task, as far as that is known.
 

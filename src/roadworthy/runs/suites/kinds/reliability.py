@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from roadworthy.errors import UnknownNameError
 from roadworthy.models import SystemUnderTest
 from roadworthy.runs.suites.forms import Count, EntryForm, Number, Share, Some, Text, setting
-from roadworthy.runs.suites.kinds.base import Context, Kind, OtherTask, Part
+from roadworthy.runs.suites.kinds.base import Context, Kind, NoTruth, OtherTask, Part
 from roadworthy.runs.suites.opening import Facts
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ class ReliabilityForm(EntryForm):
     }
     reliability: Some = setting("What changes the images: fog, [frost, jpeg], …; a requirement for each.")
     preserve: Literal["both", "correctness", "prediction"] = setting(
-        "What must be preserved; a requirement for each.", "both"
+        "What must be preserved; a requirement for each. Of both, correctness only where data has the truth.",
+        "both",
     )
     measure: Some | None = setting(
         "accuracy, ap(iou=0.5), miou, steering(tolerance=1.39), … or several of them; what suits "
@@ -143,7 +144,8 @@ class ReliabilityKind(Kind[ReliabilityForm, Wanted]):
             what = " and ".join(sorted(truths))
             return OtherTask(f"{data.name} is for {what}, and {name} is a model for {facts.task}")
         if part.inside.preserve == "correctness" and facts.task not in truths:
-            return f"{data.name} does not know what is true for {facts.task}, and correctness needs that"
+            reason = f"{data.name} does not know what is true for {facts.task}, and correctness needs that"
+            return NoTruth(reason) if part.inside.entry.preserve == "both" else reason
         return ""
 
     def variants(self, part: Part[Wanted], facts: Facts) -> Sequence[Part[Wanted]]:

@@ -1,0 +1,292 @@
+"""Kinds of failures: those that look alike, and of which alike was changed, found without being told any."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from roadworthy._files import read_record, write_json
+from roadworthy.class_lists import class_list
+from roadworthy.errors import InputError, RoadworthyError
+from roadworthy.images import Image, read_image
+from roadworthy.labelling.street import StreetNetwork
+from roadworthy.models.onnx import wanted_threads
+from roadworthy.runs.store import Row, StoredRun, shown_images
+
+Features = NDArray[np.float32]
+
+_FAILURES = 20_000  # the worst of them
+_LOT = 200
+_WIDE, _TALL = 192, 96  # pixels: of a whole scene enough is seen, in a thousandth of a second
+_GRID = 4, 2
+_SEEN = 12  # of 255: less is noise of what was stored
+_EVERYWHERE = 0.5  # of the picture; what changed more of it has no place
+_PARTS = 12  # principal components
+_SAMPLE = 1500  # of which a hierarchy is made; all others go to the nearest kind
+_KINDS = 3, 9
+_LEAST = 6  # failures, of which kinds can be told
+
+
+class _Look(NamedTuple):
+    """What a failure looks like: in numbers, on which side something changed, and what was there before."""
+
+    features: Features
+    side: str
+    against: str
+
+
+def failures_of(run: StoredRun, most: int = _FAILURES) -> tuple[list[Row], str]:
+    """Return the worst failures of which there are pictures, and what tells them from others by content."""
+    rows = run.query(
+        "SELECT * FROM cases WHERE status IN ('violated', 'error') AND images <> '' ORDER BY row_number() "
+        'OVER (PARTITION BY requirement ORDER BY margin NULLS LAST, "case"), requirement, system '
+        f"LIMIT {most}"
+    )
+    named = sorted(
+        " ".join(str(row[one]) for one in ("requirement", "system", "case", "images")) for row in rows
+    )
+    return rows, sha256("\n".join(named).encode("utf-8", "backslashreplace")).hexdigest()
+
+
+def kinds_of(
+    run: StoredRun, rows: Sequence[Row], progress: Callable[[str, float | None], object]
+) -> dict[str, Any]:
+    """Return the kind of each failure, its features, and where it lies on a map: near what is alike.
+
+    What a scene looks like is told by the street network, what changed by comparing both pictures.
+
+    Raises:
+        InputError: There are too few failures with pictures, or nobody wants the result any more.
+    """
+    if len(rows) < _LEAST:
+        raise InputError(
+            f"Kinds can be told of {_LEAST} failures with pictures or more; this run has {len(rows)}."
+        )
+    network = StreetNetwork(threads=1)
+    # Together with others of the same frame, and other models' of the same pair: each is looked at once.
+    rows = sorted(rows, key=lambda row: str(row["images"]))
+    scene = lru_cache(_LOT)(lambda digest: _scene(network, run.image(digest)))
+    look = lru_cache(_LOT)(lambda *pictures: _look(run, pictures, scene))
+    looks: list[_Look | None] = []
+    with ThreadPoolExecutor(wanted_threads(0) or None) as pool:
+        for first in range(0, len(rows), _LOT):
+            progress(f"Looking at {len(rows):,} failures.", first / len(rows))
+            looks += pool.map(lambda row: look(*shown_images(row)), rows[first : first + _LOT])
+    seen = [(row, look) for row, look in zip(rows, looks, strict=True) if look is not None]
+    if len(seen) < _LEAST:
+        raise InputError("The pictures of the failures cannot be read: were they moved?")
+    progress("Finding what is alike.", None)
+    parts = _principal(
+        np.stack([look.features for _, look in seen]),
+        [re.sub(r"-?\d[\d.]*", "", _change(row)) for row, _ in seen],
+    )
+    return {
+        "cases": [[row["requirement"], row["system"], row["case"]] for row, _ in seen],
+        "kinds": kinds_among(parts).tolist(),
+        "map": np.round(parts[:, :2], 3).tolist(),
+        "parts": b64encode(parts.tobytes()).decode(),
+        "sides": [look.side for _, look in seen],
+        "against": [look.against for _, look in seen],
+    }
+
+
+_CHANGES = "param.change.1", "param.transform", "param.transformation", "param.change"
+
+
+def _change(row: Row) -> str:
+    """Return what was done to a frame."""
+    return next((str(row[one]) for one in _CHANGES if row.get(one)), "")
+
+
+def _scene(network: StreetNetwork, path: Path) -> tuple[Image, Features, Features]:
+    """Return a picture in the size that is looked at, and how likely each class is, in detail and roughly."""
+    image = np.asarray(cv2.resize(read_image(path), (_WIDE, _TALL), interpolation=cv2.INTER_AREA), np.uint8)
+    scores = network.scores(np.stack(cv2.split(image), dtype=np.float32)[None])[0][0]
+    likely = np.exp(scores - scores.max(axis=0))
+    likely /= likely.sum(axis=0)
+    layout = [cv2.resize(one, _GRID, interpolation=cv2.INTER_AREA).ravel() for one in likely]
+    return image, likely, np.concatenate(layout)
+
+
+def _look(
+    run: StoredRun, pictures: Sequence[str], scene: Callable[[str], tuple[Image, Features, Features]]
+) -> _Look | None:
+    try:
+        before, likely, layout = scene(pictures[0])
+        after = cv2.resize(read_image(run.image(pictures[-1])), (_WIDE, _TALL), interpolation=cv2.INTER_AREA)
+    except (RoadworthyError, IndexError):
+        return None
+    red, green, blue = cv2.split(cv2.absdiff(after, before))
+    apart = cv2.max(cv2.max(red, green), blue)
+    changed = np.asarray(cv2.threshold(apart, _SEEN, 1, cv2.THRESH_BINARY)[1], np.uint8)
+    # The moments of what changed: how much, and where its middle is.
+    about: dict[str, float] = dict(cv2.moments(changed))
+    share = about["m00"] / changed.size
+    place, words, below = np.zeros(2), ("", ""), np.zeros(len(likely))
+    if 0 < share < _EVERYWHERE:
+        place = np.array([about["m10"] / _WIDE, about["m01"] / _TALL]) / about["m00"] - 0.5
+        small = cv2.resize(changed, likely.shape[:0:-1], interpolation=cv2.INTER_AREA)
+        half = np.asarray(small).ravel() > 0
+        below = likely.reshape(len(likely), -1) @ half / max(1, int(np.count_nonzero(half)))
+        sides = "left", "middle", "right"
+        words = sides[min(2, int(3 * (place[0] + 0.5)))], _CLASSES[int(below.argmax())] if half.any() else ""
+    colors = np.array([*cv2.mean(before)[:3], *cv2.mean(after)[:3]]) / 255
+    change = [*(2 * place), share**0.5, np.log10(share + 1e-4) / 4, cv2.mean(apart)[0] / 64]
+    return _Look(np.concatenate([layout, colors, 2 * np.array(change), below]).astype(np.float32), *words)
+
+
+_CLASSES = tuple(str(word) for word in class_list("street").words.values())
+
+
+def _principal(features: Features, changes: Sequence[str]) -> Features:
+    """Return the principal components of what failures look like, and of what was done, not how much."""
+    names = sorted(set(changes))
+    done = np.eye(len(names), dtype=np.float32)[[names.index(one) for one in changes]]
+    whole = np.concatenate([features, done[:, : 4 * _PARTS]], axis=1).astype(np.float64)
+    whole -= whole.mean(axis=0)
+    _, vectors = np.linalg.eigh(whole.T @ whole)
+    vectors = vectors[:, ::-1][:, :_PARTS]
+    # The sign of a component is nobody's; so the same failures have the same map everywhere.
+    vectors *= np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])])
+    return np.asarray(whole @ vectors, np.float32)
+
+
+def kinds_among(parts: Features) -> NDArray[np.int64]:
+    """Return the number of the kind of each: 0 is that of most, and the next is that of the next most.
+
+    Ward's hierarchy, cut where the distance between what is joined grows most.
+
+    Example:
+        >>> parts = np.repeat([[0.0, 0], [9, 0], [0, 9]], [5, 3, 4], axis=0) + 0.01 * np.arange(12)[:, None]
+        >>> kinds_among(parts.astype(np.float32)).tolist()
+        [0, 0, 0, 0, 0, 2, 2, 2, 1, 1, 1, 1]
+    """
+    from scipy.cluster.hierarchy import fcluster, linkage
+
+    sample = parts[np.linspace(0, len(parts) - 1, min(len(parts), _SAMPLE)).astype(int)]
+    tree = linkage(sample, "ward")
+    heights = np.maximum(tree[::-1, 2], 1e-9)
+    least, most = _KINDS[0], min(_KINDS[1], len(heights) - 1)
+    wanted = least + int(np.argmax(heights[least - 2 : most - 1] / heights[least - 1 : most]))
+    labels = fcluster(tree, wanted, "maxclust")
+    centers = np.stack([sample[labels == one].mean(axis=0) for one in np.unique(labels)])
+    nearest = np.stack([((parts - one) ** 2).sum(axis=1) for one in centers]).argmin(axis=0)
+    _, nearest, counts = np.unique(nearest, return_inverse=True, return_counts=True)
+    return np.asarray(np.argsort(np.argsort(-counts, kind="stable"))[nearest])
+
+
+FILE = "kinds.json"
+_REPORTED = 24, 2000  # failures from which on a report tells kinds, and how many it waits for
+_TYPICAL, _LIFT, _HELD = 0.65, 1.25, 0.5  # shares of a kind, and how much rarer elsewhere
+_THIRDS = {"measure.distance.1": ("near", "far"), "visual_change": ("hardly visible", "plain to see")}
+_SHORT = r"\((?:[^)]*?element=([^,)]+))?[^)]*\)"  # "add(element=person, x=2)" is "add person"
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What `kinds_of` found, as it lies in the folder of a run."""
+
+    content: str
+    cases: list[list[str]]
+    kinds: list[Annotated[int, Field(ge=0, lt=_KINDS[1])]]
+    map: list[tuple[float, float]]
+    sides: list[str]
+    against: list[str]
+
+
+class FailureKind(NamedTuple):
+    """Failures that are alike: how many, what most have in common, how often such cases and others fail."""
+
+    size: int
+    held: int
+    words: str
+    rates: list[Row]
+    worst: Row
+
+
+def recorded_kinds(run: StoredRun, content: str) -> dict[str, Any] | None:
+    """Return the kinds that were recorded of these failures; None where it was of others, or of none."""
+    try:
+        found = asdict(read_record(_Found, run.folder / FILE))
+    except RoadworthyError:
+        return None
+    return found if found.pop("content") == content and len({*map(len, found.values())}) == 1 else None
+
+
+def record_kinds(run: StoredRun) -> None:
+    """Keep the kinds of a run's failures beside them: other processors round otherwise, reports must not."""
+    least, most = _REPORTED
+    rows, content = failures_of(run, most)
+    if len(rows) >= least and recorded_kinds(run, content) is None:
+        with suppress(InputError):  # its pictures are gone
+            write_json(run.folder / FILE, {"content": content, **kinds_of(run, rows, lambda *_: None)}, 0)
+
+
+def told_kinds(run: StoredRun) -> list[FailureKind]:
+    """Return the kinds that were recorded of a run, that of most failures first."""
+    rows, content = failures_of(run, _REPORTED[1]) if (run.folder / FILE).is_file() else ([], "")
+    if (found := recorded_kinds(run, content)) is None:
+        return []
+    place_of = {tuple(key): place for place, key in enumerate(found["cases"])}
+    keys = [tuple(str(row[one]) for one in ("requirement", "system", "case")) for row in rows]
+    rows = [row for row, key in zip(rows, keys, strict=True) if key in place_of]
+    places = [place_of[key] for key in keys if key in place_of]
+    words = {
+        "change": [re.sub(_SHORT, r" \1", _change(row)).strip() for row in rows],
+        "side": [found["sides"][place] for place in places],
+        "against": [(one := found["against"][place]) and f"against {one}" for place in places],
+        "system": [str(row["system"]) for row in rows],
+        **{name: _thirds([row.get(name) for row in rows], *ends) for name, ends in _THIRDS.items()},
+    }
+    columns = {name: np.array(values) for name, values in words.items()}
+    kinds = np.array([found["kinds"][place] for place in places])
+    return [_told(run, rows, columns, kinds == number) for number in np.unique(kinds)]
+
+
+def _thirds(values: Sequence[object], low: str, high: str) -> list[str]:
+    """Return of each number whether it is in the lowest or in the highest third; nothing of the others."""
+    numbers = np.array([one if isinstance(one, float) else np.nan for one in values])
+    if np.isnan(numbers).all():
+        return [""] * len(values)
+    first, last = np.nanquantile(numbers, (1 / 3, 2 / 3))
+    return [low if one <= first < last else high if one >= last > first else "" for one in numbers]
+
+
+def _told(
+    run: StoredRun, rows: Sequence[Row], columns: Mapping[str, NDArray[np.str_]], own: NDArray[np.bool_]
+) -> FailureKind:
+    left, told = own, dict[str, str]()
+    for name, values in columns.items():
+        ((value, _),) = Counter(values[own].tolist()).most_common(1)
+        alike = values == value
+        typical = alike[own].mean() >= max(_TYPICAL, _LIFT * alike[~own].mean() if (~own).any() else 0)
+        if value and typical and (left & alike).sum() >= _HELD * own.sum():
+            told[name], left = value, left & alike
+    asked = sorted({str(rows[place]["requirement"]) for place in np.flatnonzero(own).tolist()})
+    words = ", ".join(told.values()) or f"all of {', '.join(asked[:3])}{' …' if len(asked) > 3 else ''}"
+    worst = rows[int(left.argmax())]
+    changes = ", ".join(f'"{name}"' for name in _CHANGES if name in worst)
+    short = f"trim(regexp_replace(coalesce({changes}, ''), '{_SHORT}', ' \\1', 'g'))"
+    facts = {such: told[name] for name, such in (("system", "system"), ("change", short)) if name in told}
+    alike_all = " AND ".join(f"{such} = ${place}" for place, such in enumerate(facts, 2)) or "true"
+    rates = run.query(
+        f"SELECT {alike_all} AS such, count(*) FILTER (status <> 'passed') AS failed, count(*) AS judged "
+        "FROM cases WHERE status IN ('passed', 'violated', 'error') AND requirement IN "
+        "(SELECT unnest(string_split($1, chr(30)))) GROUP BY such ORDER BY such DESC",
+        ["\x1e".join(asked), *facts.values()],
+    )
+    return FailureKind(int(own.sum()), int(left.sum()), words, rates, worst)
