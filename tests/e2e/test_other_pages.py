@@ -133,7 +133,15 @@ def test_coverage_and_its_holes(window: Window, picture: Picture, width: int, th
     page.goto("/coverage")
     page.get_by_role("link", name="searched").click()
     page.wait_for_selector("text=Holes")
-    assert page.locator("svg.chart polyline").count() == 3
+    assert page.locator(".plot canvas").count() == 3
+    assert page.locator(".plot .u-legend .u-label").all_inner_texts()[:2] == ["tries", "coverage"]
+    # A canvas has colours of its own: it is drawn again when they change.
+    drawn = "document.querySelector('.plot canvas').toDataURL()"
+    before = page.evaluate(drawn)
+    while page.get_attribute("html", "data-theme") != ("dark" if theme == "light" else "light"):
+        page.click("#theme")
+    wait_until(page, lambda: page.evaluate(drawn) != before)
+    page.click("#theme")
     picture(page, f"web-coverage-{width}")
     fine(page)
 

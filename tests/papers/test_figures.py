@@ -116,7 +116,7 @@ def test_a_sheet_has_two_pictures_of_each_finding() -> None:
     one, three = (check_sheet([pair] * count, title="m") for count in (1, 3))
     assert one.shape[1] < three.shape[1], "two findings stand beside each other"
     assert one.shape[0] < three.shape[0]
-    with pytest.raises(InputError, match="no findings to check"):
+    with pytest.raises(InputError, match="at least one tile, got none"):
         check_sheet([])
 
 

@@ -14,7 +14,7 @@ from tests.web.looking.test_kinds import darkened, put
 from roadworthy.cases import Case, RecordDrive, Requirement, Verdict
 from roadworthy.datasets import load
 from roadworthy.report.html import write_report
-from roadworthy.report.kinds import FILE, failures_of, record_kinds, recorded_kinds, told_kinds
+from roadworthy.report.kinds import FILE, failures_of, kinds_of, record_kinds, recorded_kinds, told_kinds
 from roadworthy.runs import RunStore
 from roadworthy.runs.store import StoredRun
 from roadworthy.web.app import create_app
@@ -75,7 +75,9 @@ def test_they_are_found_once_and_the_page_has_them_at_once(run: StoredRun, tmp_p
     record_kinds(run)
     assert (run.folder / FILE).stat().st_mtime_ns == before
     browser = Browser(Client(create_app(ServerSettings(tmp_path / "out", (run.folder,)))))
-    assert len(browser.get("/look/run/kinds").json()["found"]["kinds"]) == 24
+    recorded = browser.get("/look/run/kinds").json()["found"]
+    rows, content = failures_of(run)
+    assert recorded == kinds_of(run, rows, lambda *_: None) | {"content": content}, "as it is found anew"
 
 
 def test_of_a_few_failures_nothing_is_recorded(tmp_path: Path) -> None:
@@ -100,7 +102,13 @@ def without_cases(found: dict[str, Any]) -> None:
     del found["cases"]
 
 
-@pytest.mark.parametrize("spoil", [without_a_side, with_endless_kinds, of_other_failures, without_cases])
+def without_a_feature(found: dict[str, Any]) -> None:
+    found["parts"] = found["parts"][4:]
+
+
+@pytest.mark.parametrize(
+    "spoil", [without_a_feature, without_a_side, with_endless_kinds, of_other_failures, without_cases]
+)
 def test_what_was_recorded_wrongly_or_of_others_is_not_believed(run: StoredRun, spoil: Any) -> None:
     found = json.loads((run.folder / FILE).read_text())
     spoil(found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -206,6 +206,15 @@ class _Found:
     map: list[tuple[float, float]]
     sides: list[str]
     against: list[str]
+    parts: str
+
+    def holds_together(self) -> bool:
+        """Return whether each failure has all that is known of it, and as many parts as any other."""
+        each = self.cases, self.kinds, self.map, self.sides, self.against
+        with suppress(ValueError):
+            numbers, left = divmod(len(b64decode(self.parts, validate=True)), 4 * max(1, len(self.cases)))
+            return {len(one) for one in each} == {len(self.cases)} and numbers > 0 and not left
+        return False
 
 
 class FailureKind(NamedTuple):
@@ -221,10 +230,10 @@ class FailureKind(NamedTuple):
 def recorded_kinds(run: StoredRun, content: str) -> dict[str, Any] | None:
     """Return the kinds that were recorded of these failures; None where it was of others, or of none."""
     try:
-        found = asdict(read_record(_Found, run.folder / FILE))
+        found = read_record(_Found, run.folder / FILE)
     except RoadworthyError:
         return None
-    return found if found.pop("content") == content and len({*map(len, found.values())}) == 1 else None
+    return asdict(found) if found.content == content and found.holds_together() else None
 
 
 def record_kinds(run: StoredRun) -> None:

@@ -1,7 +1,7 @@
 // What was tried: curves of growth, and the operating domain as matrices whose holes lead to tests.
 import uPlot from "/static/uplot/uPlot.esm.js";
 import { makeable } from "/static/holes.js";
-import { fill, make } from "/static/page.js";
+import { fill, make, onColors } from "/static/page.js";
 
 const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const percent = (share) => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)}%`, count = (number) => String(Math.round(number));
@@ -16,7 +16,7 @@ function plot(place, data, lines, axis, shares) {
     series: [{ label: axis }, ...lines.map(([label, number]) => ({ label, stroke: () => color(`--series-${number}`), width: 2, points: { show: false }, value: (_, value) => (value === null ? "–" : told(value)) }))],
   }, data, place);
   new ResizeObserver(() => chart.setSize({ width: place.clientWidth, height: 210 })).observe(place);
-  for (const what of ["(prefers-color-scheme: dark)"]) matchMedia(what).addEventListener("change", () => chart.redraw());
+  onColors(() => chart.redraw(false));
 }
 
 for (const place of document.querySelectorAll("[data-grown]")) {

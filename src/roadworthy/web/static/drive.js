@@ -1,7 +1,7 @@
 // A drive: its route in the colours of a metric, its signals with thresholds on one line, a film that follows the cursor, and
 // other drives over it.
 import uPlot from "/static/uplot/uPlot.esm.js";
-import { alertAbout, fill, hint, make } from "/static/page.js";
+import { alertAbout, fill, hint, make, onColors } from "/static/page.js";
 import { factorOf, number, unitOf } from "/static/units.js";
 
 // Viridis in ten steps, from low to high: told apart also by people who do not see all colours.
@@ -234,7 +234,6 @@ film?.addEventListener("timeupdate", () => {
   goTo(next < 0 ? size - 1 : next, { fromFilm: true });
 });
 const redraw = () => plots.forEach((plot) => plot.redraw(false));
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+onColors(redraw);
 draw();
 for (const box of form.querySelectorAll("[name=over]")) if (query.getAll("over").includes(box.value)) { box.checked = true; await over(box, true); }

@@ -1,6 +1,6 @@
 // The filters of the wall: lists with counts, and histograms whose bars are brushed. The form's fields are the state.
 import uPlot from "/static/uplot/uPlot.esm.js";
-import { fill, hint, make } from "/static/page.js";
+import { fill, hint, make, onColors } from "/static/page.js";
 import { SAID } from "/static/case.js";
 import { number, unitOf } from "/static/units.js";
 import { FAILURES } from "/static/table.js";
@@ -31,8 +31,7 @@ export class Filters {
     this.charts = this.measures.map((one) => [one, this.chart(one)]);
     fill(form, this.lists.map(([, box]) => box), this.charts.map(([, box]) => box), make("button.quiet.way", { type: "button", id: "reset", onclick: () => this.reset() }, "Clear filters"));
     new ResizeObserver(() => this.fit()).observe(form);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw());
-    new MutationObserver(() => this.redraw()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    onColors(() => this.redraw());
   }
 
   set(name, values) {

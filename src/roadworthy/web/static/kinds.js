@@ -1,5 +1,5 @@
 // Kinds of failures: a map on which what is alike is near, to be lassoed, and each kind in a sentence with its rate.
-import { awaited, fill, hint, make } from "/static/page.js";
+import { awaited, fill, hint, make, onColors } from "/static/page.js";
 import { decidingPair, pictureOf } from "/static/case.js";
 import { FAILURES, floats } from "/static/table.js";
 
@@ -158,8 +158,7 @@ export class Kinds {
     this.paint();
     this.lasso();
     new ResizeObserver(() => this.paint()).observe(canvas);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.paint());
-    new MutationObserver(() => this.paint()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    onColors(() => this.paint());
   }
 
   show(numbers) {

@@ -80,6 +80,12 @@ export function hint(about, text) {
   return make("details.hint", {}, make("summary", { "aria-label": `What is this: ${about}?` }, "?"), make("p", { role: "note" }, worded(text)));
 }
 
+// Draws again what has colours of its own whenever these change, by the switch or by the system.
+export function onColors(draw) {
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  new MutationObserver(draw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+}
+
 // A state in a word, in its colour.
 export function chip(state, words = state) {
   return make(`span.chip.${state.replaceAll(" ", "-")}`, {}, words);
