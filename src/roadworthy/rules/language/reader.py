@@ -87,7 +87,9 @@ class Reader(WordStream):
         named = [one for one in (*self.latest, *self.result.changes) if conditions.fits(thing, one)]
         things = [one.target for one in named if one.target not in CONDITIONS]
         he = thing.words[-1].lower in SETS["he"]
-        things += [one.reference for one in named if conditions.stands(one.reference or None) and not he]
+        things += [
+            one.reference for one in named if one.reference and conditions.stands(one.reference) and not he
+        ]
         if len(things) > 1 or thing.words[-1].lower in SETS["they"]:
             raise thing.words.refuse("which of them is meant is not said", ["behind the car"])
 
