@@ -53,7 +53,7 @@ CRITERIA: dict[str, Callable[[], Cells]] = {
     "kernels": lambda: LikelihoodSurpriseCoverage(REFERENCE, buckets=20),
     "gaussian": lambda: LikelihoodSurpriseCoverage(REFERENCE, density="gaussian", buckets=20),
     "distance": lambda: DistanceSurpriseCoverage(REFERENCE, buckets=20),
-    "distance in groups": lambda: DistanceSurpriseCoverage(REFERENCE, groups=[0.0], buckets=20),
+    "distance in groups": lambda: DistanceSurpriseCoverage(REFERENCE, groups="sign", buckets=20),
 }
 EVERY = pytest.mark.parametrize("name", CRITERIA)
 # Few numbers, so that ties, constant layers and equal images occur.
@@ -149,8 +149,12 @@ def test_activations_of_another_network_are_refused(name: str) -> None:
         (NeuronCoverage(LAYERS), NeuronCoverage(LAYERS[:2]), "of the same kind, network and counting"),
         (NeuronCoverage(LAYERS), NeuronCoverage(LAYERS, threshold=0.3), "differ in threshold"),
         (TopKCoverage(LAYERS), TopKCoverage(LAYERS, k=1), "differ in k"),
-        (MultisectionCoverage(RANGES), MultisectionCoverage(RANGES, sections=9), "differ in their sections"),
-        (BoundaryCoverage(RANGES), BoundaryCoverage(learn_ranges([TRAINING.take([0, 1])])), "their lows"),
+        (MultisectionCoverage(RANGES), MultisectionCoverage(RANGES, sections=9), "differ in sections"),
+        (
+            BoundaryCoverage(RANGES),
+            BoundaryCoverage(learn_ranges([TRAINING.take([0, 1])])),
+            "differ in ranges.lows",
+        ),
     ],
 )
 def test_what_measures_something_else_is_not_merged(one: Cells, two: Cells, complaint: str) -> None:

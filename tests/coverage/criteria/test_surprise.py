@@ -80,15 +80,16 @@ def test_groups_of_likelihood_are_an_option(batch_of: Make) -> None:
     batch = with_answer(batch_of, TRAINING, TRAINING[:, :1])
     choice = parse_criterion("likelihood-surprise(groups=sign, density=gaussian)")
     made = choice.make(batch.layers, Training(reference=learn_reference([batch])))
-    assert made.settings()["their groups"] == (0.0,)
+    assert isinstance(made, LikelihoodSurpriseCoverage)
+    assert (made.groups, made.density) == ("sign", "gaussian")
 
 
 def test_distance_by_hand(batch_of: Make) -> None:
     hidden = np.array([[0.0, 0.0], [0.0, 1.0], [4.0, 0.0], [9.0, 9.0]])
-    reference = learn_reference([with_answer(batch_of, hidden, [0.0, 0.1, 1.0, 1.0])])
-    coverage = DistanceSurpriseCoverage(reference, groups=[0.5])
+    reference = learn_reference([with_answer(batch_of, hidden, [-0.2, -0.1, 0.0, 1.0])])
+    coverage = DistanceSurpriseCoverage(reference, groups="sign")
     # Nearest alike is (0, 0), whose nearest that is answered otherwise is (4, 0).
-    found = coverage.surprise(with_answer(batch_of, np.array([[3.0, 0.0], [3.0, 0.0]]), [0.0, 1.0]))
+    found = coverage.surprise(with_answer(batch_of, np.array([[3.0, 0.0], [3.0, 0.0]]), [-0.5, 0.5]))
     np.testing.assert_allclose(found, [3 / 4, 1 / 4])
     plain = DistanceSurpriseCoverage(reference)
     np.testing.assert_allclose(plain.surprise(with_answer(batch_of, np.array([[3.0, 0.0]]))), [1 / 4])
@@ -109,9 +110,8 @@ def test_classes_are_the_largest_answer(batch_of: Make) -> None:
 
 def test_buckets_by_hand(batch_of: Make) -> None:
     hidden = np.array([[0.0], [1.0]])
-    coverage = DistanceSurpriseCoverage(
-        learn_reference([with_answer(batch_of, hidden)]), buckets=4, limits=(0.5, 2.5)
-    )
+    coverage = DistanceSurpriseCoverage(learn_reference([with_answer(batch_of, hidden)]), buckets=4)
+    coverage.limits = (0.5, 2.5)
     coverage.update(with_answer(batch_of, np.array([[1.1], [2.9], [3.5], [9.0]])))  # 0.1, 1.9, 2.5, 8
     assert coverage.seen.tolist() == [True, False, True, True]
 
@@ -169,14 +169,10 @@ def test_bad_input(batch_of: Make) -> None:
         learn_reference([batch, batch_of([[1.0]])])
     reference = learn_reference([batch])
     with pytest.raises(InputError, match="answers all training images alike"):
-        DistanceSurpriseCoverage(reference, groups=[5.0])
-    with pytest.raises(InputError, match="rising numbers"):
-        DistanceSurpriseCoverage(reference, groups=[1.0, 0.0])
-    with pytest.raises(InputError, match="groups must be 'argmax'"):
+        DistanceSurpriseCoverage(reference, groups="argmax")
+    with pytest.raises(InputError, match="groups must be one of argmax, none, sign"):
         DistanceSurpriseCoverage(reference, groups="class")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="density must be kde or gaussian"):
+    with pytest.raises(InputError, match="density must be one of kde, gaussian"):
         LikelihoodSurpriseCoverage(reference, density="normal")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="buckets must be 1 or more"):
         LikelihoodSurpriseCoverage(reference, buckets=0)
-    with pytest.raises(InputError, match="limits must be two rising numbers"):
-        LikelihoodSurpriseCoverage(reference, limits=(1.0, 1.0))

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,7 +128,7 @@ class Mixture:
         return " + ".join(f"{w}*{one}" for w, one in zip(weights, self.choices, strict=True))
 
     @property
-    def needs(self) -> frozenset[Needs]:
+    def needs(self) -> frozenset[neurons.Needs]:
         """What they are made from."""
         return frozenset(one.needs for one in self.choices)
 
@@ -171,10 +171,6 @@ def parse_mixture(text: str) -> Mixture:
     return Mixture(tuple(choices), tuple(weights) if len(weights) > 1 else (1.0,))
 
 
-Needs = Literal["layers", "ranges", "reference"]
-"""What a criterion is made from: the layers alone, or what the network did on training data."""
-
-
 @dataclass(frozen=True, eq=False)
 class Training:
     """What a network did on training data, as far as criteria need it.
@@ -187,11 +183,13 @@ class Training:
     ranges: neurons.Ranges | None = None
     reference: surprise.SurpriseReference | None = None
 
-    def lacks(self, needs: Collection[Needs]) -> bool:
+    def lacks(self, needs: Collection[neurons.Needs]) -> bool:
         """Whether something that criteria need has not been learned."""
         return any(need != "layers" and getattr(self, need) is None for need in needs)
 
-    def completed(self, needs: Collection[Needs], batches: Callable[[], Iterable[Activations]]) -> Training:
+    def completed(
+        self, needs: Collection[neurons.Needs], batches: Callable[[], Iterable[Activations]]
+    ) -> Training:
         """Return it with what criteria need; what it lacks is learned from a pass over the batches each."""
         ranges, reference = self.ranges, self.reference
         if "ranges" in needs and ranges is None:
@@ -201,44 +199,18 @@ class Training:
         return Training(ranges, reference)
 
 
-@dataclass(frozen=True)
-class _Kind:
-    make: Callable[..., neurons.Cells]
-    needs: Needs
-    per_neuron: bool
-
-
-_GroupName = Literal["argmax", "none", "sign"]
-_GROUPS: Mapping[str, surprise.Groups] = {"none": None, "sign": [0.0], "argmax": "argmax"}
-
-
-def _likelihood(
-    reference: surprise.SurpriseReference,
-    *,
-    density: surprise.Density = "kde",
-    groups: _GroupName = "none",
-    buckets: int = 1000,
-) -> neurons.Cells:
-    return surprise.LikelihoodSurpriseCoverage(
-        reference, density=density, groups=_GROUPS[groups], buckets=buckets
+_KINDS: Mapping[str, type[neurons.Cells]] = {
+    one.name: one
+    for one in (
+        neurons.NeuronCoverage,
+        neurons.MultisectionCoverage,
+        neurons.BoundaryCoverage,
+        neurons.StrongActivationCoverage,
+        neurons.TopKCoverage,
+        neurons.TopKPatterns,
+        surprise.LikelihoodSurpriseCoverage,
+        surprise.DistanceSurpriseCoverage,
     )
-
-
-def _distance(
-    reference: surprise.SurpriseReference, *, groups: _GroupName = "none", buckets: int = 1000
-) -> neurons.Cells:
-    return surprise.DistanceSurpriseCoverage(reference, groups=_GROUPS[groups], buckets=buckets)
-
-
-_KINDS: Mapping[str, _Kind] = {
-    neurons.NeuronCoverage.name: _Kind(neurons.NeuronCoverage, "layers", per_neuron=True),
-    neurons.MultisectionCoverage.name: _Kind(neurons.MultisectionCoverage, "ranges", per_neuron=True),
-    neurons.BoundaryCoverage.name: _Kind(neurons.BoundaryCoverage, "ranges", per_neuron=True),
-    neurons.StrongActivationCoverage.name: _Kind(neurons.StrongActivationCoverage, "ranges", per_neuron=True),
-    neurons.TopKCoverage.name: _Kind(neurons.TopKCoverage, "layers", per_neuron=True),
-    neurons.TopKPatterns.name: _Kind(neurons.TopKPatterns, "layers", per_neuron=False),
-    surprise.LikelihoodSurpriseCoverage.name: _Kind(_likelihood, "reference", per_neuron=False),
-    surprise.DistanceSurpriseCoverage.name: _Kind(_distance, "reference", per_neuron=False),
 }
 
 CRITERIA: tuple[str, ...] = tuple(_KINDS)
@@ -262,7 +234,7 @@ class CriterionChoice:
         return f"{self.name}({inside})" if inside else self.name
 
     @property
-    def needs(self) -> Needs:
+    def needs(self) -> neurons.Needs:
         """What it is made from."""
         return _KINDS[self.name].needs
 
@@ -288,7 +260,8 @@ class CriterionChoice:
         source = layers if self.needs == "layers" else getattr(training, self.needs, None)
         if source is None:
             raise InputError(f"{self.name} compares with the network on training data: give that data")
-        return _KINDS[self.name].make(source, **self.options)
+        made: neurons.Cells = _KINDS[self.name](source, **self.options)  # type: ignore[arg-type]
+        return made
 
 
 def parse_criterion(text: str) -> CriterionChoice:
@@ -306,4 +279,4 @@ def parse_criterion(text: str) -> CriterionChoice:
     """
     name, options = parse_call(text, "criterion")
     check_known("there is no criterion", name, _KINDS)
-    return CriterionChoice(name, frozen(checked_options(name, _KINDS[name].make, options)))
+    return CriterionChoice(name, frozen(checked_options(name, _KINDS[name], options)))

@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
@@ -42,6 +43,10 @@ class Counted:
         return f"{type(self).__name__}({self.covered} of {self.total}, {self.value:.1%})"
 
 
+Needs = Literal["layers", "ranges", "reference"]
+"""What a criterion is made from: the layers alone, or what the network did on training data."""
+
+
 class Cells(Counted, ABC):
     """A criterion over a fixed number of cells.
 
@@ -54,6 +59,11 @@ class Cells(Counted, ABC):
     """
 
     name: ClassVar[str]
+    needs: ClassVar[Needs] = "layers"
+    per_neuron: ClassVar[bool] = True
+    """Whether its cells belong to neurons, as many to each, in their order."""
+    compared: ClassVar[tuple[str, ...]] = ()
+    """Attributes that must be equal for two of a kind to be merged."""
 
     def __init__(self, layers: tuple[Layer, ...], total: int) -> None:
         if total < 1:
@@ -64,10 +74,6 @@ class Cells(Counted, ABC):
     @abstractmethod
     def visits(self, batch: Activations, /) -> Visits:
         """Return which image of a batch visits which cells."""
-
-    def settings(self) -> dict[str, Any]:
-        """Return what must be equal for two of a kind to be merged, by name."""
-        return {}
 
     def update(self, batch: Activations, /) -> None:
         """Add what a batch visits.
@@ -108,9 +114,9 @@ class Cells(Counted, ABC):
             raise InputError(
                 f"cannot merge {other!r} into {self!r}: expected one of the same kind, network and counting"
             )
-        theirs = other.settings()
-        for name, own in self.settings().items():
-            if not np.array_equal(own, theirs[name]):
+        for name in self.compared:
+            own, theirs = map(attrgetter(name), (self, other))
+            if not np.array_equal(own, theirs):
                 raise InputError(f"cannot merge two {type(self).__name__} that differ in {name}")
         self.seen |= other.seen
 
@@ -154,6 +160,7 @@ class NeuronCoverage(Cells):
     """
 
     name = "neuron"
+    compared = ("threshold", "scaling")
 
     def __init__(
         self, layers: tuple[Layer, ...], *, threshold: float = 0.2, scaling: Scaling = "outputs"
@@ -166,10 +173,6 @@ class NeuronCoverage(Cells):
         super().__init__(layers, sum(layer.neurons for layer in layers))
         self.threshold = threshold
         self.scaling: Scaling = scaling
-
-    def settings(self) -> dict[str, Any]:
-        """Return threshold and scaling."""
-        return {"threshold": self.threshold, "scaling": self.scaling}
 
     def visits(self, batch: Activations, /) -> Visits:
         """Return which image activates which neurons."""
@@ -256,12 +259,12 @@ def learn_ranges(batches: Iterable[Activations]) -> Ranges:
 class _Ranged(Cells):
     """A criterion with so many cells for each neuron."""
 
+    needs = "ranges"
+    compared: ClassVar[tuple[str, ...]] = ("ranges.lows", "ranges.highs")
+
     def __init__(self, ranges: Ranges, cells: int) -> None:
         super().__init__(ranges.layers, cells * len(ranges.lows))
         self.ranges = ranges
-
-    def settings(self) -> dict[str, Any]:
-        return {"their lows": self.ranges.lows, "their highs": self.ranges.highs}
 
 
 class MultisectionCoverage(_Ranged):
@@ -288,15 +291,12 @@ class MultisectionCoverage(_Ranged):
     """
 
     name = "multisection"
+    compared = (*_Ranged.compared, "sections")
 
     def __init__(self, ranges: Ranges, *, sections: int = 1000) -> None:
         check_number("sections", sections, least=1)
         super().__init__(ranges, sections)
         self.sections = sections
-
-    def settings(self) -> dict[str, Any]:
-        """Return the ranges and the number of sections."""
-        return {**super().settings(), "their sections": self.sections}
 
     def visits(self, batch: Activations, /) -> Visits:
         """Return which image visits which sections."""
@@ -312,16 +312,13 @@ class MultisectionCoverage(_Ranged):
 class _Beyond(_Ranged):
     """A criterion of what neurons do beyond their ranges."""
 
+    compared = (*_Ranged.compared, "margin")
     cells_per_neuron: ClassVar[int] = 1
 
     def __init__(self, ranges: Ranges, *, margin: float = 0.0) -> None:
         check_number("margin", margin, least=0)
         super().__init__(ranges, self.cells_per_neuron)
         self.margin = margin
-
-    def settings(self) -> dict[str, Any]:
-        """Return the ranges and the margin."""
-        return {**super().settings(), "their margin": self.margin}
 
 
 class BoundaryCoverage(_Beyond):
@@ -406,15 +403,12 @@ class TopKCoverage(Cells):
     """
 
     name = "top-k"
+    compared = ("k",)
 
     def __init__(self, layers: tuple[Layer, ...], *, k: int = 3) -> None:
         check_number("k", k, least=1)
         super().__init__(layers, sum(layer.neurons for layer in layers))
         self.k = k
-
-    def settings(self) -> dict[str, Any]:
-        """Return k."""
-        return {"k": self.k}
 
     def visits(self, batch: Activations, /) -> Visits:
         """Return which image makes which neurons most active."""
@@ -446,16 +440,14 @@ class TopKPatterns(Cells):
     """
 
     name = "top-k-patterns"
+    per_neuron = False
+    compared = ("k", "total")
 
     def __init__(self, layers: tuple[Layer, ...], *, k: int = 3, buckets: int = 65_536) -> None:
         check_number("buckets", buckets, least=1)
         check_number("k", k, least=1)
         super().__init__(layers, buckets)
         self.k = k
-
-    def settings(self) -> dict[str, Any]:
-        """Return k and the number of buckets."""
-        return {"k": self.k, "buckets": self.total}
 
     @property
     def patterns(self) -> float:

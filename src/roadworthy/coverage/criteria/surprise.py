@@ -9,14 +9,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.coverage.activations import Activations, Layer
 from roadworthy.coverage.criteria.neurons import Cells, Visits
-from roadworthy.errors import InputError, check_known, check_number
+from roadworthy.errors import InputError, check_choice, check_known, check_number
 from roadworthy.seeding import rng_for
 
 Density = Literal["kde", "gaussian"]
@@ -115,29 +115,29 @@ def _columns(layers: tuple[Layer, ...], names: Sequence[str]) -> NDArray[np.intp
     return np.concatenate(parts).astype(np.intp)
 
 
-Groups = Literal["argmax"] | Sequence[float] | None
-"""Which answers are alike: of the same class ("argmax"), between the same two numbers, or all (None)."""
+Groups = Literal["argmax", "none", "sign"]
+"""Which answers are alike: of the same class ("argmax"), to the same side ("sign"), or all ("none")."""
 
 
 class _Surprise(Cells):
     """A criterion over buckets of surprise."""
 
-    def __init__(
-        self, reference: SurpriseReference, groups: Groups, buckets: int, limits: tuple[float, float] | None
-    ) -> None:
+    needs = "reference"
+    per_neuron = False
+    compared: ClassVar[tuple[str, ...]] = ("reference.values", "reference.columns", "groups", "total")
+
+    def __init__(self, reference: SurpriseReference, groups: Groups, buckets: int) -> None:
         check_number("buckets", buckets, least=1)
-        if isinstance(groups, str) and groups != "argmax":
-            raise InputError(f"groups must be 'argmax', rising numbers or None, got {groups!r}")
-        self.groups = groups if isinstance(groups, str) or groups is None else tuple(groups)
-        if isinstance(self.groups, tuple) and list(self.groups) != sorted(self.groups):
-            raise InputError(f"groups must be rising numbers, got {self.groups}")
+        check_choice("groups", groups, get_args(Groups))
         super().__init__(reference.layers, buckets)
+        self.groups: Groups = groups
         self.reference = reference
         self._members = self._group_of(reference.answers)
         self._learn()
-        self.limits = self._usual_limits() if limits is None else limits
-        if not self.limits[0] < self.limits[1]:
-            raise InputError(f"limits must be two rising numbers, got {self.limits}")
+        own = self._own()
+        own = own[np.isfinite(own)]
+        low, high = (float(own.min()), float(own.max())) if len(own) else (0.0, 1.0)
+        self.limits = (low, low + _ROOM * (high - low) if high > low else low + 1.0)
 
     @abstractmethod
     def _learn(self) -> None:
@@ -152,25 +152,10 @@ class _Surprise(Cells):
         """Return the surprise of each image of the reference at the others."""
 
     def _group_of(self, answers: NDArray[np.float64]) -> NDArray[np.intp]:
-        if self.groups is None:
+        if self.groups == "none":
             return np.zeros(len(answers), np.intp)
-        if self.groups == "argmax":
-            return np.asarray(answers.argmax(axis=1), np.intp)
-        return np.asarray(np.digitize(answers[:, 0], self.groups), np.intp)
-
-    def _usual_limits(self) -> tuple[float, float]:
-        own = self._own()
-        own = own[np.isfinite(own)]
-        low, high = (float(own.min()), float(own.max())) if len(own) else (0.0, 1.0)
-        return low, low + _ROOM * (high - low) if high > low else low + 1.0
-
-    def settings(self) -> dict[str, Any]:
-        return {
-            "their reference": self.reference.values,
-            "its neurons": self.reference.columns,
-            "their limits": self.limits,
-            "their buckets": self.total,
-        }
+        found = answers.argmax(axis=1) if self.groups == "argmax" else answers[:, 0] >= 0
+        return np.asarray(found, np.intp)
 
     def surprise(self, batch: Activations, /) -> NDArray[np.float64]:
         """Return how surprising each image of a batch is."""
@@ -240,11 +225,10 @@ class LikelihoodSurpriseCoverage(_Surprise):
     Args:
         reference: What neurons did on training data.
         density: How it is estimated; kernels have Scott's bandwidth, as in the paper.
-        groups: Whose density it is: "argmax" for a classifier, of the same class; numbers for a driving
-            network, between the same two of which the first neuron of the last layer lies; None for all.
-        buckets: How many there are.
-        limits: The least and the largest surprise; when left out, from the least of the training data to
-            twice as far as their largest.
+        groups: Whose density it is: "argmax" for a classifier, of the same class; "sign" for a driving
+            network, on the same side of 0 of the first neuron of the last layer; "none" for all.
+        buckets: How many there are, from the least surprise of the training data to twice as far as their
+            largest.
 
     Raises:
         InputError: An argument cannot be used.
@@ -262,25 +246,19 @@ class LikelihoodSurpriseCoverage(_Surprise):
     """
 
     name = "likelihood-surprise"
+    compared = (*_Surprise.compared, "density")
 
     def __init__(
         self,
         reference: SurpriseReference,
         *,
         density: Density = "kde",
-        groups: Groups = None,
+        groups: Groups = "none",
         buckets: int = 1000,
-        limits: tuple[float, float] | None = None,
     ) -> None:
-        if density not in get_args(Density):
-            raise InputError(f"density must be {' or '.join(get_args(Density))}, got {density!r}")
+        check_choice("density", density, get_args(Density))
         self.density: Density = density
-        super().__init__(reference, groups, buckets, limits)
-
-    def settings(self) -> dict[str, Any]:
-        """Return the reference, limits, buckets, the kind of density, and groups where there are any."""
-        groups = {} if self.groups is None else {"their groups": self.groups}
-        return {**super().settings(), "their density": self.density, **groups}
+        super().__init__(reference, groups, buckets)
 
     def _learn(self) -> None:
         grouped = {int(one): self.reference.values[self._members == one] for one in np.unique(self._members)}
@@ -315,12 +293,11 @@ class DistanceSurpriseCoverage(_Surprise):
 
     Args:
         reference: What neurons did on training data.
-        groups: What "alike" means: "argmax" for a classifier, the same class; numbers for a driving network,
-            between the same two of which the first neuron of the last layer lies; None asks for any other
-            training image instead of one that is answered otherwise.
-        buckets: How many there are.
-        limits: The least and the largest surprise; when left out, from the least of the training data to
-            twice as far as their largest.
+        groups: What "alike" means: "argmax" for a classifier, the same class; "sign" for a driving network,
+            the same side of 0 for the first neuron of the last layer; "none" asks for any other training
+            image instead of one that is answered otherwise.
+        buckets: How many there are, from the least surprise of the training data to twice as far as their
+            largest.
 
     Raises:
         InputError: An argument cannot be used, or all training images are answered alike.
@@ -331,36 +308,25 @@ class DistanceSurpriseCoverage(_Surprise):
         ...     values = np.array([[one, one] for one in numbers])
         ...     return Activations(layers, values, values - 1, values + 1)
         >>> reference = learn_reference([batch(-2.0, -1.0, 1.0, 2.0)])
-        >>> coverage = DistanceSurpriseCoverage(reference, groups=[0.0])
+        >>> coverage = DistanceSurpriseCoverage(reference, groups="sign")
         >>> coverage.surprise(batch(-2.0, 4.0)).round(3).tolist()
         [0.0, 0.667]
     """
 
     name = "distance-surprise"
 
-    def __init__(
-        self,
-        reference: SurpriseReference,
-        *,
-        groups: Groups = None,
-        buckets: int = 1000,
-        limits: tuple[float, float] | None = None,
-    ) -> None:
-        super().__init__(reference, groups, buckets, limits)
+    def __init__(self, reference: SurpriseReference, *, groups: Groups = "none", buckets: int = 1000) -> None:
+        super().__init__(reference, groups, buckets)
         del self._apart
 
-    def settings(self) -> dict[str, Any]:
-        """Return the reference, limits, buckets and groups."""
-        return {**super().settings(), "their groups": self.groups}
-
     def _learn(self) -> None:
-        if self.groups is not None and len(np.unique(self._members)) < 2:
+        if self.groups != "none" and len(np.unique(self._members)) < 2:
             raise InputError("the network answers all training images alike: choose other groups, or none")
         from scipy.spatial.distance import cdist
 
         apart = cdist(self.reference.values, self.reference.values)
         alike = np.eye(len(apart), dtype=bool)
-        if self.groups is not None:
+        if self.groups != "none":
             alike = self._members[:, None] == self._members
         self._to_others = np.where(alike, np.inf, apart).min(axis=1)
         np.fill_diagonal(apart, np.inf)
