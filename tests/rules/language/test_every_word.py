@@ -349,6 +349,18 @@ REFUSED = (
     ("If a pedestrian crossed the road, slow down.", "crossed"),
     ("If you have passed a stop sign, slow down.", "have passed"),
     ("If a stop sign is removed and a yield sign remains, slow down.", "remains"),
+    # None of them, and none of the places, behind another word.
+    ("If there is no other car ahead, speed up.", "no other"),
+    ("If a pedestrian appears, slow down. If no other pedestrian appears, speed up.", "no other"),
+    ("If no such sign appears, keep your speed.", "no such"),
+    ("If you drive behind no truck, speed up.", "no truck"),
+    ("If a pedestrian stands on no sidewalk, speed up.", "no sidewalk"),
+    ("If a pedestrian stands on every side of the road, slow down.", "every side"),
+    ("If it rains on no road, speed up.", "no road"),
+    ("If it snows on the other road, slow down.", "the other road"),
+    ("If snow covers half of the road, slow down.", "half of"),
+    ("If snow covers no road, speed up.", "no road"),
+    ("If no lane has a car, speed up.", "no lane"),
 )
 
 

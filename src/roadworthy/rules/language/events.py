@@ -113,6 +113,7 @@ class EventReader(ExchangeReader):
                     self.result.bind(phrase.words, thing.element)
                     self.environment(thing)
                 elif thing is not None and phrase.position == "behind":
+                    self.some(thing)
                     self.result.bind(phrase.words, "in front of the ego-vehicle")
                     self.put("add", thing, Tail(), group.words, PlacePhrase("front", "ego-vehicle"))
                 else:
@@ -335,8 +336,7 @@ class EventReader(ExchangeReader):
         self.affirmed(group)
         for thing in things:
             if thing.element in ("road", "sidewalk", "lane", "terrain") and not thing.properties:
-                self.check_alone(dataclasses.replace(thing, part=thing.part.replace("some", "half")))
-                self.result.bind(thing.words, "everywhere")
+                self.check_everywhere(thing)
         for phrase in self.tail().phrases:
             if phrase.thing is None or not is_environment(phrase.thing.element):
                 raise phrase.words.refuse("what covers a thing cannot be changed", ["it snows"])
@@ -350,6 +350,8 @@ class EventReader(ExchangeReader):
         if len(things) > 1 or subject.element not in (SCENE, "road", "sidewalk", "lane", "crosswalk"):
             reason = f"what the {subject.element or subject.words} has cannot be changed"
             raise group.words.refuse(reason, ["there is a pedestrian"])
+        if subject.determiner in SETS["not one"]:
+            raise subject.words.refuse("which one is meant is not said", ["the road"])
         objects = self.things()
         if not objects:
             raise self.rest().refuse("what there is, is not said", ["a pedestrian"])

@@ -118,8 +118,11 @@ def noun_phrase(words: Words, at: int) -> tuple[NounReading, int] | None:
     count, part = 1, ""
     while at < len(words) and (said := _amount(words, at)) is not None:
         # "All the", "some of the", "several", "the nearest"
-        if words[at].lower == "no" and determiner:
-            raise words[at : at + 2].refuse(f"{str(words[at : at + 2])!r} is not known here", ["no"])
+        if determiner and "no" in (determiner, words[at].lower):
+            first = at - (determiner == "no")  # "a no entry sign", "no other car"
+            raise words[first : first + 2].refuse(
+                f"{str(words[first : first + 2])!r} is not known here", ["no"]
+            )
         determiner, length, many, which = said
         if many or which:
             if amount is not None:

@@ -161,6 +161,7 @@ class Reader(WordStream):
         for phrase in tail.phrases:
             thing = phrase.thing
             plain = thing is not None and (self.is_ego(thing) or not (thing.properties or thing.amount))
+            plain &= thing is not None and thing.determiner not in ("no", "another", "other")
             if thing is None or not (plain or nouns.is_environment(thing.element)):
                 raise phrase.words.refuse("these words are not understood here")
             if allow_environment and nouns.is_environment(thing.element):
@@ -357,7 +358,8 @@ class Reader(WordStream):
                 raise phrase.words.refuse("these words are not understood here")
             if nouns.is_environment(thing.element):
                 continue
-            if thing.determiner in SETS["not one"] and thing.element != "sidewalk":
+            sides = ("other", "each", "any") if thing.element == "sidewalk" else ()
+            if thing.determiner in SETS["not one"] and thing.determiner not in sides:
                 reason = "which one is meant is not said"
                 raise phrase.words.refuse(reason, ["in the left lane", "on the road"])
             if thing.element == nouns.SCENE and not thing.properties and phrase.preposition not in AWAY:
@@ -592,6 +594,12 @@ class Reader(WordStream):
         if not fits:
             reason = "how many, or which of them, cannot be said here"
             raise (thing.amount or thing.words).refuse(reason, ["all", "half of", "the nearest"])
+
+    def check_everywhere(self, thing: nouns.NounReading) -> None:
+        """Refuse a part of the ground, or none of it, where a weather is said to be: it is everywhere."""
+        self.some(thing)
+        self.check_alone(dataclasses.replace(thing, part=thing.part.replace("some", "half")))
+        self.result.bind(thing.words, "everywhere")
 
     def check_alone(self, thing: nouns.NounReading) -> None:
         """Refuse how many, or which, of a thing of which neither can be said."""

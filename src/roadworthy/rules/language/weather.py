@@ -185,7 +185,7 @@ class WeatherReader(Reader):
             ground = noun[0].element in ("road", "sidewalk", "lane", "terrain") and not noun[0].properties
             if (lemma == "cover" and ground) or noun[0].element == SCENE:
                 self.at = noun[1]
-                self.result.bind(noun[0].words, "everywhere")
+                self.check_everywhere(noun[0])
                 self.environment(thing)
                 self.leftover(self.tail(), allow_environment=True)
                 return
