@@ -18,7 +18,7 @@ from roadworthy.rules.language.lexicon import SETS
 from roadworthy.rules.language.nouns import is_weightless, noun_phrase
 from roadworthy.rules.language.outcome_words import VERBS, base_form
 from roadworthy.rules.language.outcomes import ExpectedOutcome, read_outcome
-from roadworthy.rules.language.phrases import is_verb, preposition
+from roadworthy.rules.language.phrases import is_verb, preposition, verb_group
 from roadworthy.rules.language.times import time_words, timed, without_times
 from roadworthy.rules.language.words import Word, Words, analysed, analysed_all
 from roadworthy.rules.reading import Block, BoundWords, Rule, SceneChange, thing_in_words
@@ -39,6 +39,7 @@ _CHANGES_FIRST = SETS["add"] | SETS["remove"] | SETS["replace"] | {"change"}
 _DONE = lexicon.words_of("slow stop brake halt decelerate accelerate speed steer turn drive keep reduce")
 # "Drivers who see …", "the driver of a vehicle approaching …": they must, when they do.
 _DESCRIBED = re.compile(lexicon.FILE["described"], re.IGNORECASE)
+_OFTEN = (("now", "and", "then"), ("again", "and", "again"))
 _MOST_WORDS = 120
 # To split one word, or to look for headings, takes time by the square of the length.
 _TOO_LONG = re.compile(r"\S{101,}|\A.{10001,}", re.DOTALL)
@@ -108,6 +109,8 @@ def _read(text: str, analysis: Words) -> Rule:
     for number, word in enumerate(words):
         if word.lower in SETS["not understood"]:
             raise words[number : number + 1].refuse(f"{word.text!r} cannot be used in a rule", [EXAMPLE])
+        if tuple(one.lower for one in words[number : number + 3]) in _OFTEN:
+            raise words[number : number + 3].refuse("how often it is so cannot be shown", [EXAMPLE])
     blocks: list[Block] = []
     pieces = _merged(_pieces(words))
     while pieces:
@@ -252,11 +255,16 @@ def _marker(words: Words, at: int) -> int | None:
 
 
 def _is_over(words: Words, at: int) -> bool:
-    """Return whether a season or weather stands there without a verb: "after winter" it is over."""
+    """Return whether what stands there is over: "after winter", "after it rains", "after you pass a sign"."""
     try:
         noun = noun_phrase(words, at)
     except RuleError:
         return False
+    it = at < len(words) and words[at].lower in SETS["pronouns"] | SETS["actors"]
+    done = verb_group(words, at + 1 if it else noun[1]) if it or noun else None
+    rained = done is not None and done[0].lemma == "fall" and noun is not None and noun[0].element != "night"
+    if rained or (done is not None and (done[0].lasts or done[0].lemma == "pass")):
+        return True
     if noun is None or (noun[1] < len(words) and is_verb(words[noun[1]])):
         return False
     over = ontology().condition_of(noun[0].element) in ("season", "weather")

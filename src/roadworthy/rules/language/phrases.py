@@ -33,6 +33,7 @@ class VerbGroup:
         particle: "up" of "shows up".
         about: Whether it is about to happen, and has not yet.
         open: The word that leaves open whether it happens at all: "might".
+        lasts: Whether it is over once it is done: "crosses", but not "appears".
     """
 
     lemma: str
@@ -43,6 +44,7 @@ class VerbGroup:
     particle: str = ""
     about: bool = False
     open: Words | None = None
+    lasts: bool = False
 
 
 @dataclass(frozen=True)
@@ -179,12 +181,21 @@ def verb_group(words: Words, at: int) -> tuple[VerbGroup, int] | None:
     said = words[begin:last]
     # "Was red", "has been raining", "braked": it may be over. "Was removed", "has appeared": it is not.
     first = words[begin].lower
-    perfect = first in ("has", "have", "'ve") and (being or lemma in ("brake", "overtake"))
-    past = first == "was" or perfect or (lemma in ("brake", "overtake") and words[begin].tag == "VBD")
+    follows = particle or (words[last].lower if last < len(words) else "")
+    lasts = _lasts(said, lemma, follows)
+    perfect = first in ("has", "have", "'ve") and (being or lasts)
+    over = lasts and (lemma in ("brake", "overtake", "cross", "wait") or follows in ("across", "past", "by"))
+    past = first == "was" or perfect or (over and words[begin].tag == "VBD")
     gone = past and not passive and not no_longer
     about = about or later or gone
     unsure = unsure or (able if lemma not in (*SETS["see"], "") else None)  # what can be seen is there
-    return VerbGroup(lemma or "be", said, passive, negated, no_longer, particle, about, unsure), last
+    return VerbGroup(lemma or "be", said, passive, negated, no_longer, particle, about, unsure, lasts), last
+
+
+def _lasts(said: Words, lemma: str, follows: str) -> bool:
+    """Return whether what a verb says is over once it is done: "crossed", but not "started to cross"."""
+    opened = any(one.lemma in SETS["openers"] for one in said[:-1])
+    return lemma in SETS["lasting"] and not opened and follows not in ("onto", "into", "off", "out", "up")
 
 
 def _to_verb(words: Words, at: int) -> bool:

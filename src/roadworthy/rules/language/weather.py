@@ -132,6 +132,7 @@ class WeatherReader(Reader):
             group.negated
             or group.no_longer
             or thing.negated
+            or (lemma == "fall" and group.words[0].lemma == "have" and thing.element != "night")
             or (lemma == "be" and self.lower() in SETS["absent"])
             or lemma in SETS["vanish"] | {"stop", "clear", "end"} | SETS["remove"] - {"get"}
         ):
