@@ -23,7 +23,7 @@ AWAY = re.compile(
     re.IGNORECASE,
 )
 """How far away a thing is that is added, or how far at most."""
-_IN_FRONT = re.compile(rf"\s*in front of (?!{_US}\b)", re.IGNORECASE)
+_IN_FRONT = re.compile(rf"\s*(?:in front|ahead) of (?!{_US}\b)", re.IGNORECASE)
 _NEAREST, _FARTHEST = 3.0, 100.0  # metres
 EXAMPLE = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down."
 """A rule that is understood."""

@@ -141,6 +141,8 @@ class EventReader(ExchangeReader):
                     self.result.bind(group.words, "closer")
                     self.compare(thing, "closer")
                     continue
+                if lemma == "follow" and not self.moves(thing):
+                    raise thing.words.refuse("only what goes is followed", ["follow a truck"])
                 self.result.found("DOBJ", str(thing.words), str(group.words))
                 place = PlacePhrase("front", "ego-vehicle") if lemma == "follow" else None
                 self.put("remove" if thing.negated else op, thing, joined(inner, tail), group.words, place)
@@ -252,7 +254,7 @@ class EventReader(ExchangeReader):
             self._approaches(things, group, inner)
             return
         moving = [self.moves(one) for one in things]
-        if lemma in SETS["go"] | SETS["only moves"] and not all(moving):
+        if lemma in SETS["go"] | SETS["only moves"] | {"follow"} and not all(moving):
             raise group.words.refuse(f"{str(group.words)!r} is not understood of this", ["appears"])
         if lemma in ("brake", "overtake") and any(self.resolved(one).element != "vehicle" for one in things):
             raise group.words.refuse(f"{str(group.words)!r} is seen of vehicles only", ["appears"])
@@ -429,6 +431,9 @@ class EventReader(ExchangeReader):
         position: Position = "in" if group.lemma == "enter" and thing.element == "lane" else "on"
         if self.is_ego(thing):
             position = "front"
+        goes = self.is_ego(thing) or self.moves(thing)
+        if group.lemma == "pass" or (group.lemma == "follow" and not goes):
+            raise thing.words.refuse("where it is then is not said", ["is on the road", "follows a truck"])
         if group.lemma == "follow":
             position = "behind"
         if group.particle == "off":

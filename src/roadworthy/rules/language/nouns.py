@@ -169,6 +169,10 @@ def noun_phrase(words: Words, at: int) -> tuple[NounReading, int] | None:
     if element == "sidewalk" and determiner == "other":
         properties["direction"] = "reverse"
     spoken = {word.lower for word in words[begin:stop]}
+    if "side" in spoken and spoken & {"its", "his", "her", "their"}:
+        raise words[begin:stop].refuse(
+            "whose side this is, is not understood", ["on the left", "beside the truck"]
+        )
     if "side" in spoken and spoken & SETS["ours"] and not properties:
         raise words[begin:stop].refuse("which side is ours is not said", ["left", "right", "the other side"])
     if element == "sidewalk" and determiner in ("both", "each"):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from roadworthy.ontology import ontology
 from roadworthy.rules.language import lexicon
 from roadworthy.rules.language.lexicon import SETS
-from roadworthy.rules.language.nouns import NounReading, is_pronoun, noun_phrase
+from roadworthy.rules.language.nouns import SCENE, NounReading, is_pronoun, noun_phrase
 from roadworthy.rules.language.words import Word, Words
 from roadworthy.rules.reading import Position
 
@@ -292,7 +292,13 @@ def prepositional(words: Words, at: int) -> tuple[Phrase, int] | None:
         return None
     thing, stop = noun
     if text in SIDES:
+        if thing.element in ("lane", "sidewalk", "terrain"):
+            raise words[begin:stop].refuse(
+                "what is beside it is not said", ["in the left lane", "on the left"]
+            )
         thing = replace(thing, properties={**thing.properties, "position": text.split()[2]})
+        if thing.element == "road":
+            thing, position = replace(thing, element="sidewalk"), "on"
     elif thing.words[-1].lower in ("left", "right"):
         position = "on"
     condition = ontology().condition_of(thing.element)
@@ -311,6 +317,9 @@ def prepositional(words: Words, at: int) -> tuple[Phrase, int] | None:
         if owner is not None:
             if owner[0].element == "lane":
                 raise words[begin : owner[1]].refuse("is this another lane?", ["in the left lane"])
+            if owner[0].element == SCENE or "direction" in thing.properties:
+                reason = "which side of it this is, is not understood"
+                raise words[begin : owner[1]].refuse(reason, ["behind the truck", "on the left"])
             owned = replace(owner[0], properties={**owner[0].properties, **thing.properties})
             return Phrase(text, "beside", words[begin : owner[1]], owned), owner[1]
     return Phrase(text, position, words[begin:stop], thing), stop

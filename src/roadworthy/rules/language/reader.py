@@ -362,7 +362,7 @@ class Reader(WordStream):
             if thing.determiner in SETS["not one"] and thing.determiner not in sides:
                 reason = "which one is meant is not said"
                 raise phrase.words.refuse(reason, ["in the left lane", "on the road"])
-            if thing.element == nouns.SCENE and not thing.properties and phrase.preposition not in AWAY:
+            if self._in_picture(phrase, thing):
                 self.result.bind(phrase.words, "in the picture")
                 continue
             if not thing.element and not self.earlier and not self.result.changes:
@@ -381,6 +381,8 @@ class Reader(WordStream):
                 self.result.tell_narrower(thing)
                 if thing.amount is not None or thing.part:
                     raise thing.words.refuse("a place is at one thing only", ["on the roadside"])
+            if (phrase.position, here.reference) == ("in", "line"):
+                raise phrase.words.refuse("what is in a line is not shown", ["on the line"])
             if phrase.position in ("on", "in") and conditions.stands(here.reference):
                 if phrase.preposition != "at" or "color" in here.properties:
                     raise phrase.words.refuse("nothing can be put there", ["beside", "in front of"])
@@ -398,6 +400,22 @@ class Reader(WordStream):
             where = "both sidewalks" if place.properties.get("position") == "both" else f"the {where}"
             self.result.bind(phrase.words, f"{place.position} {where}")
         return place or PlacePhrase()
+
+    def _in_picture(self, phrase: Phrase, thing: nouns.NounReading) -> bool:
+        """Return whether a phrase says no more than that something is in the picture.
+
+        Raises:
+            RuleError: It stands in it somewhere, or beside it: "in the background", "behind the camera".
+        """
+        if thing.element != nouns.SCENE or phrase.preposition in AWAY:
+            return False
+        somewhere = thing.words[-1].lower in SETS["other pictures"] and thing.determiner != "the"
+        somewhere |= thing.words[-1].lower in ("background", "field", "camera")
+        if thing.properties or somewhere or phrase.position in ("front", "behind", "beside", "above"):
+            raise phrase.words.refuse(
+                "where in the picture this is, is not understood", ["ahead", "on the left"]
+            )
+        return True
 
     def put(
         self,
