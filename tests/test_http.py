@@ -26,7 +26,7 @@ def test_an_address_is_of_http(url: str) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"timeout": 0}, "timeout must be more than 0 seconds, got 0"),
+        ({"timeout": 0}, "timeout must be above 0, got 0"),
         ({"retries": -1}, "retries and backoff must be 0 or more, got -1"),
         ({"backoff": -0.5}, "must be 0 or more, got 2, -0.5"),
     ],

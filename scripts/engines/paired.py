@@ -20,7 +20,6 @@ from roadworthy.training.engines.losses import (
     masked_mean,
 )
 from roadworthy.training.engines.method import Column, EngineMethod, weighted
-from roadworthy.training.engines.published import joined
 from roadworthy.training.engines.settings import EngineSettings
 
 
@@ -83,13 +82,14 @@ class PairedMethod(EngineMethod):
         if inputs.noise:
             noise = torch.randn(len(image), inputs.noise, *image.shape[2:], device=image.device)
         if not inputs.labels:
-            return joined(image, noise=noise)
+            return image if noise is None else torch.cat([image, noise], 1)
         context = None
         if inputs.context:
             filled = batch["filled"] if self.prefilled else None
             context = with_hole(image, (batch["opacity"] > 0).float(), filled)
         edges = batch["edges"].float() if inputs.edges else None
-        return joined(one_hot(batch["labels"], inputs.labels), edges, context, noise)
+        parts = (one_hot(batch["labels"], inputs.labels), edges, context, noise)
+        return torch.cat([one for one in parts if one is not None], 1)
 
     def _part(self, batch: Batch) -> torch.Tensor:
         """Return where the truth differs."""
@@ -111,18 +111,15 @@ class PairedMethod(EngineMethod):
             "look": look_distances(made, truth, part).mean(),
             "plain": masked_mean((made - truth).abs(), painted),
         }
-        counted = ["look", "plain"]
         if self.teacher is not None and weights.teacher:
             with torch.no_grad():
                 taught = self.made(batch, self.teacher)
             losses["teacher"] = look_distances(made, taught, part).mean() + masked_mean(
                 (made - taught).abs(), painted
             )
-            counted.append("teacher")
         if weights.adversarial:
             losses |= self._judged(batch, made, painted)
-            counted += ["adversarial", "matching"]
-        self.learn("generator", weighted(losses, weights, *counted))
+        self.learn("generator", weighted(losses, vars(weights)))
         if weights.adversarial:
             losses["discriminator"] = self._discriminate(batch, made.detach(), painted)
         return {name: loss.detach() for name, loss in losses.items()}

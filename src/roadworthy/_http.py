@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_number
 
 LONGEST_ANSWER = 512 * 2**20
 """Bytes; a label map of a large image as JSON stays far below it."""
@@ -55,8 +55,7 @@ class Endpoint:
             usable = False
         if not usable:
             raise InputError(f"expected an address such as http://127.0.0.1:8000/predict, got {self.url!r}")
-        if self.timeout <= 0:
-            raise InputError(f"timeout must be more than 0 seconds, got {self.timeout}")
+        check_number("timeout", self.timeout, above=0)
         if self.retries < 0 or self.backoff < 0:
             raise InputError(f"retries and backoff must be 0 or more, got {self.retries}, {self.backoff}")
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from roadworthy._frozen import FrozenDict
 from roadworthy._yaml import YamlFile, read_form
-from roadworthy.errors import OntologyError, suggest
+from roadworthy.errors import OntologyError, check_known, suggest
 from roadworthy.ontology import VOID, VOID_COLOR, Element, normalized
 
 Word = Annotated[str, Field(min_length=1)]
@@ -86,11 +86,7 @@ class _Merger:
             self._begin(file, name, entry)
             self._extend(file, "elements", name, entry)
         for name, addition in content.extend.items():
-            if name not in self.drafts:
-                raise OntologyError(
-                    f"{file.where('extend', name)}: cannot extend {name!r}, which is no element: "
-                    f"{suggest(name, self.drafts)}"
-                )
+            check_known(f"{file.where('extend', name)}: there is no element", name, self.drafts, OntologyError)
             self._extend(file, "extend", name, addition)
 
     def _begin(self, file: YamlFile, name: str, entry: _Entry) -> None:

@@ -26,6 +26,7 @@ Messages state what was expected, what came, and what to do about it.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
@@ -257,7 +258,9 @@ def suggest(name: str, known: Iterable[str]) -> str:
     return "known names are " + ", ".join(names) if names else "no names are known"
 
 
-def check_choice(what: str, value: object, known: Collection[str]) -> None:
+def check_choice(
+    what: str, value: object, known: Collection[str], error: type[RoadworthyError] = InputError
+) -> None:
     """Refuse a value that is none of those known.
 
     Example:
@@ -267,7 +270,7 @@ def check_choice(what: str, value: object, known: Collection[str]) -> None:
         roadworthy.errors.InputError: images must be one of all, none, got 'some'
     """
     if value not in known:
-        raise InputError(f"{what} must be one of {', '.join(known)}, got {value!r}")
+        raise error(f"{what} must be one of {', '.join(known)}, got {value!r}")
 
 
 def check_known(
@@ -295,6 +298,9 @@ _RANGES = {
     ("above",): "above {}",
     ("above", "most"): "above {} and at most {}",
     ("above", "below"): "between {} and {}, both excluded",
+    ("least", "finite"): "{} or more and finite",
+    ("above", "finite"): "above {} and finite",
+    ("finite",): "finite",
 }
 
 
@@ -305,13 +311,17 @@ class _Ends(TypedDict, total=False):
     below: float
 
 
-def check_number(what: str, value: float | None, **ends: Unpack[_Ends]) -> None:
+def check_number(
+    what: str, value: float | None, error: type[RoadworthyError] = InputError, **ends: Unpack[_Ends]
+) -> None:
     """Refuse a number that is out of range, or NaN; None is one that was left out.
 
     Args:
         what: What it is, for the message.
         value: The number.
-        ends: The least that it may be, or what it must be above; then the most, or what it must be below.
+        error: What is raised.
+        ends: The least that it may be, or what it must be above; then the most, or what it must be below,
+            which is infinite where it must only be finite.
 
     Example:
         >>> check_number("--sample", 12, least=1)
@@ -322,7 +332,8 @@ def check_number(what: str, value: float | None, **ends: Unpack[_Ends]) -> None:
     """
     limits: dict[str, Any] = {end: limit for end in _ENDS if (limit := ends.get(end)) is not None}
     if value is not None and not all(_ENDS[end](value, limit) for end, limit in limits.items()):
-        raise InputError(f"{what} must be {_RANGES[*limits].format(*limits.values())}, got {value}")
+        kinds = dict.fromkeys("finite" if math.isinf(limit) else end for end, limit in limits.items())
+        raise error(f"{what} must be {_RANGES[*kinds].format(*limits.values())}, got {value}")
 
 
 def shortened(names: Sequence[str], most: int) -> str:

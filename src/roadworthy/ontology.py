@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from roadworthy._frozen import FrozenDict
-from roadworthy.errors import OntologyError, suggest
+from roadworthy.errors import OntologyError, check_known, suggest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -315,10 +315,7 @@ class Ontology:
             roadworthy.errors.OntologyError: 'gray' is not a color of 'vehicle': did you mean 'grey'?
         """
         element = self.resolve(name)
-        if key not in element.properties:
-            raise OntologyError(
-                f"{element.name!r} has no property {key!r}: {suggest(key, element.properties)}"
-            )
+        check_known(f"{element.name!r} has no property", key, element.properties, OntologyError)
         for known in element.properties[key]:
             if normalized(known) == normalized(value):
                 return known

@@ -127,7 +127,7 @@ class TestLanes:
         assert Lane("road").value(FrameView("a")) is None
 
     def test_mistakes(self) -> None:
-        with pytest.raises(InputError, match="which must be ego or all"):
+        with pytest.raises(InputError, match="which must be one of ego, all"):
             Lane("road", which="mine")  # type: ignore[arg-type]
         with pytest.raises(InputError, match="strip must be a whole number of rows"):
             Lane("road", strip=0)
@@ -252,7 +252,7 @@ def test_python_functions_and_frames() -> None:
         ("functions:\n  v: {boxes: car, exists: car}", "expected one source"),
         (
             "functions:\n  v: {boxes: car, min_scor: 1}",
-            "boxes has no option 'min_scor'; did you mean 'min_score'",
+            "boxes has no option 'min_scor': did you mean 'min_score'",
         ),
         ("functions:\n  v: {boxes: unicorn}", "bind.yaml:2: v: .*unicorn"),
         ("functions:\n  v: {stopping_distance: {horizon: 3}}", "stopping_distance needs focal_length"),

@@ -470,7 +470,7 @@ class TestCoverage:
         shares = coverage.case_share, coverage.condition_share, coverage.border_share, coverage.position_share
         assert shares == (0, 0, 0, 0)
         assert all(one.has_border for one in coverage.atoms)
-        with pytest.raises(InputError, match="near must be 0 pixels or more, got nan"):
+        with pytest.raises(InputError, match="near must be 0 or more, got nan"):
             SpecCoverage(mended(1), near=math.nan)
         assert SpecCoverage(mended(1), near=0).near == 0
 

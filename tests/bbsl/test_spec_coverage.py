@@ -66,7 +66,7 @@ def test_atoms_inside_quantifiers_are_tried_once_for_every_box() -> None:
 
 
 def test_settings_that_cannot_be_used() -> None:
-    with pytest.raises(InputError, match="near must be 0 pixels or more, got -1"):
+    with pytest.raises(InputError, match="near must be 0 or more, got -1"):
         SpecCoverage(mended(1), near=-1)
     with pytest.raises(InputError, match="the grid must have a row and a column or more"):
         SpecCoverage(mended(1), grid=(0, 4))

@@ -133,9 +133,9 @@ def test_without_a_size_nothing_is_turned() -> None:
             half.image()
     assert IMAGE.image() == Box(Interval(0, 200), Interval(0, 100))
     for wrong in (0, -1, math.inf, math.nan):
-        with pytest.raises(InputError, match=f"height must be a number of pixels, got {wrong}"):
+        with pytest.raises(InputError, match=f"height must be above 0 and finite, got {wrong}"):
             Coordinates(height=wrong)
-        with pytest.raises(InputError, match=f"width must be a number of pixels, got {wrong}"):
+        with pytest.raises(InputError, match=f"width must be above 0 and finite, got {wrong}"):
             Coordinates(width=wrong)
 
 
@@ -343,7 +343,7 @@ def test_sources_at_their_borders(tmp_path: Any) -> None:
         ({"lead": "vehicle", "corridor": 3}, "corridor must be two numbers, got 3"),
         ({"boxes": "vehicle", "min_score": 1.1}, r"min_score must be from 0 to 1, got 1\.1"),
         ({"boxes": []}, "expected at least one class, such as vehicle"),
-        ({"lane": "road", "which": "mine"}, "which must be ego or all, got 'mine'"),
+        ({"lane": "road", "which": "mine"}, "which must be one of ego, all, got 'mine'"),
         ({"lane": "road", "strip": 1.5}, r"strip must be a whole number of rows and share in \(0, 1\]"),
         ({"lane": "road", "share": 0}, r"share in \(0, 1\]"),
         ({"stopping_distance": {"horizon": 1}}, "stopping_distance needs focal_length"),

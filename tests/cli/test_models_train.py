@@ -198,7 +198,7 @@ def test_exporting_says_nothing_else_than_the_file_does(roadworthy: Run) -> None
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("train", "dave3"), "the zoo has no network 'dave3'; did you mean 'dave2'?"),
+        (("train", "dave3"), "the zoo has no network 'dave3': did you mean 'dave2'?"),
         (("train", "dave2", "--output", "brake"), "answers with steering, speed or both, got 'brake'"),
         (("train", "dave2", "-m", "hiden=3"), "'dave2' has no option 'hiden'"),
         (("train", "dave2", "--lr", "-1"), "learning_rate must be above 0 and finite, got -1"),

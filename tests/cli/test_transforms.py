@@ -159,7 +159,7 @@ def test_apply_goes_on_when_a_cut_out_is_broken(
         (("show", "rotation", "-n", "0"), "--sample must be from 1 to 50, got 0"),
         (("show", "rotation", "-p", "angle=9999"), "angle must be between -180 and 180 degrees"),
         (("show", "rotation", "-p", "amount=0.5"), "a strip of rotation runs over its amounts"),
-        (("apply", "pixelate(amount=1000)"), "pixelate: an amount must be between 0 and 1, got 1000"),
+        (("apply", "pixelate(amount=1000)"), "pixelate: an amount must be from 0 to 1, got 1000"),
         (("show", "mirror", "--presets"), "mirror has no presets"),
         (("describe", "nothing-like-it"), "there is no transform 'nothing-like-it'"),
         (("apply", "mirror", "-n", "0"), "--sample must be 1 or more, got 0"),

@@ -314,10 +314,10 @@ def _needs_labels(text: str) -> Any:
 @pytest.mark.parametrize(
     ("limits", "message"),
     [
-        ((0.0, 0.0, 1.0), "expected λ above 0, got 0.0"),
-        ((math.inf, 0.0, 1.0), "expected λ above 0, got inf"),
-        ((1.0, -0.1, 1.0), "expected ε of at least 0, got -0.1"),
-        ((1.0, math.nan, 1.0), "expected ε of at least 0, got nan"),
+        ((0.0, 0.0, 1.0), "λ must be above 0 and finite, got 0.0"),
+        ((math.inf, 0.0, 1.0), "λ must be above 0 and finite, got inf"),
+        ((1.0, -0.1, 1.0), "ε must be 0 or more and finite, got -0.1"),
+        ((1.0, math.nan, 1.0), "ε must be 0 or more and finite, got nan"),
         ((1.0, 0.0, -1.0), "radius"),
     ],
 )
@@ -359,7 +359,7 @@ def test_frames_are_read_in_batches_that_tell_the_growth() -> None:
         list(read_batches(broken))
     assert sum(map(len, read_batches(Drive(9), 3))) == 3
     assert sum(map(len, read_batches(Drive(9), 0))) == 9
-    with pytest.raises(InputError, match="a sample cannot have fewer than 0 frames, got -1"):
+    with pytest.raises(InputError, match="a sample must be 0 or more, got -1"):
         list(read_batches(Drive(9), -1))
     with pytest.raises(InputError, match="drive has no frames"):
         list(read_batches(Drive(0)))

@@ -167,14 +167,14 @@ def test_bad_answers(other: dict[str, Any], message: str) -> None:
 def test_bad_thresholds_and_models() -> None:
     one = answers()
     for lam in (0, -1, math.nan, math.inf):
-        with pytest.raises(InputError, match="expected λ above 0"):
+        with pytest.raises(InputError, match="λ must be above 0"):
             judge(one, lam=lam)
-        with pytest.raises(InputError, match="expected λ above 0"):
+        with pytest.raises(InputError, match="λ must be above 0"):
             count_by_model([one], lam=lam)
     for epsilon in (-0.1, math.nan):
-        with pytest.raises(InputError, match="expected ε of at least 0"):
+        with pytest.raises(InputError, match="ε must be 0 or more"):
             one.kept(epsilon)
-    with pytest.raises(InputError, match="'mse' or 'rmse'"):
+    with pytest.raises(InputError, match="one of mse, rmse"):
         judge(one, lam=1, reference="mae")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="at least one model"):
         count_by_threshold([])

@@ -140,7 +140,7 @@ def test_what_was_skipped_travels_with_the_data_set() -> None:
 
 
 def test_on_error_is_raise_or_skip() -> None:
-    with pytest.raises(InputError, match="on_error must be 'raise' or 'skip', got 'ignore'"):
+    with pytest.raises(InputError, match="on_error must be one of raise, skip, got 'ignore'"):
         Holed(3, "ignore")  # type: ignore[arg-type]
 
 

@@ -228,7 +228,7 @@ def test_frames_that_cannot_be_read_can_be_skipped(tmp_path: Path) -> None:
 def test_what_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="frame 'n' of given has no boxes to write as yolo"):
         export(Given(Frame("n", IMAGE)), tmp_path / "out", "yolo")
-    with pytest.raises(InputError, match="format must be kitti, coco, yolo, got 'voc'"):
+    with pytest.raises(InputError, match="format must be one of kitti, coco, yolo, got 'voc'"):
         export(Given(with_boxes()), tmp_path / "out", "voc")  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"given\[0:0\] has no frames to write"):
         export(Given(with_boxes())[:0], tmp_path / "out", "yolo")

@@ -62,7 +62,7 @@ def test_times_from_a_rate_and_images_in_order(tmp_path: Path) -> None:
     (tmp_path / "cam/f9.png").unlink()
     with pytest.raises(InputError, match=r"drive\.csv has 3 rows and .*cam 2 images: name the column"):
         table(path, images=tmp_path / "cam", rate=20)
-    with pytest.raises(InputError, match="rate must be above 0, got 0"):
+    with pytest.raises(InputError, match="rate must be above 0 and finite, got 0"):
         table(path, rate=0)
 
 
@@ -150,8 +150,8 @@ def test_speed_may_be_the_length_of_several_columns(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rate": 0}, "rate must be above 0, got 0"),
-        ({"rate": "inf"}, "rate must be above 0, got inf"),
+        ({"rate": 0}, "rate must be above 0 and finite, got 0"),
+        ({"rate": "inf"}, "rate must be above 0 and finite, got inf"),
         ({"unknown": "speed"}, "unknown must be like 9999,speed=-1, got 'speed'"),
         ({"unknown": "gear=3"}, "unknown: 'gear' is no signal: expected speed, steering"),
         ({"images": "nowhere"}, "must be a folder, found nothing at"),

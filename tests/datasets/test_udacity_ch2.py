@@ -46,7 +46,7 @@ def test_the_units_of_the_file_are_declared(tmp_path: Path) -> None:
     assert steering == pytest.approx(-math.degrees(0.5) / 16)
     assert steering is not None
     assert data.units.encode_steering(steering) == pytest.approx(0.5)
-    with pytest.raises(InputError, match="steering_ratio must be a positive number, got 0"):
+    with pytest.raises(InputError, match="steering_ratio must be above 0 and finite, got 0"):
         UdacityCh2Dataset(str(tmp_path), steering_ratio=0)
 
 

@@ -91,7 +91,7 @@ def test_classes_are_words_of_the_ontology() -> None:
         ({"classes": "stop sing"}, "no crops of 'stop sing'.*'stop sign'"),
         ({"classes": ""}, "no crops of ''"),
         ({"count": 0}, "count must be 1 or more, got 0"),
-        ({"size": 4}, "size must be 8 to 1024 pixels, got 4"),
+        ({"size": 4}, "size must be from 8 to 1024, got 4"),
         ({"weather": "hail"}, "hail"),
     ],
 )

@@ -55,7 +55,7 @@ def test_margins_are_shares_of_the_threshold_on_its_good_side() -> None:
             r"the threshold or scale of SD\(LP\) must be a finite number, got inf",
         ),
         ({"values": {"SD(LP)": True}}, "must be a finite number, got True"),
-        ({"directions": {"SD(LP)": "left"}}, r"the direction of SD\(LP\) must be up or down, got 'left'"),
+        ({"directions": {"SD(LP)": "left"}}, r"the direction of SD\(LP\) must be one of up, down, got 'left'"),
         (
             {"directions": {"Mean(LP)": "up"}},
             r"Mean\(LP\) has a direction and no threshold: known names are SD",
@@ -284,7 +284,7 @@ def test_metrics_that_say_the_same_share_their_score() -> None:
     for wrong in (0.0, 1.1):
         with pytest.raises(InputError, match="above 0 and at most 1, got"):
             variance_scores(SectorTable.of({"b": steady}), explained=wrong)
-    with pytest.raises(InputError, match="at least two drives to compare metrics over, got 1"):
+    with pytest.raises(InputError, match="drives to compare metrics over must be 2 or more, got 1"):
         variance_scores(SectorTable.of({"b": [1.0]}))
     with pytest.raises(InputError, match="there is nothing to rank"):
         variance_scores(SectorTable.of({"b": [1.0, 1.0]}))

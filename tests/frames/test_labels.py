@@ -154,7 +154,7 @@ def test_wrong_colours_are_refused(colors: Any, message: str) -> None:
 def test_wrong_pictures_and_options_are_refused() -> None:
     with pytest.raises(FrameError, match=r"a label picture must have shape \(height, width, 3\).*\(2, 2\)"):
         LabelMap.from_rgb(np.zeros((2, 2), np.uint8))
-    with pytest.raises(FrameError, match="on_unknown must be 'error' or 'void', got 'skip'"):
+    with pytest.raises(FrameError, match="on_unknown must be one of error, void, got 'skip'"):
         LabelMap.from_rgb(np.zeros((2, 2, 3), np.uint8), on_unknown="skip")  # type: ignore[arg-type]
 
 

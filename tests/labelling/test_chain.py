@@ -207,7 +207,7 @@ class TestData:
     def test_options_are_those_of_every_reader_and_others_are_refused_as_before(self) -> None:
         with pytest.raises(InputError, match="'world' has no option 'label': did you mean"):
             load("world:town", label="street")
-        with pytest.raises(InputError, match=r"camera_height must be from 0\.3 to 5 metres, got 20"):
+        with pytest.raises(InputError, match=r"camera_height must be from 0\.3 to 5, got 20"):
             load("world:town", depth="street", camera_height="20")
 
 

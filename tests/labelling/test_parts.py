@@ -633,5 +633,5 @@ def test_the_height_of_a_camera_has_borders() -> None:
     for height in (0.3, 5.0):
         labelled(data, labels="none", camera_height=height)
     for height in (0.29, 5.01, math.nan):
-        with pytest.raises(InputError, match=r"camera_height must be from 0\.3 to 5 metres, got"):
+        with pytest.raises(InputError, match=r"camera_height must be from 0\.3 to 5, got"):
             labelled(data, labels="none", camera_height=height)

@@ -486,7 +486,7 @@ class TestTimeout:
         model = load_model(tmp_path / "model.yaml")
         assert isinstance(model, Network)
         assert model.timeout == 4
-        with pytest.raises(InputError, match="timeout must be more than 0 seconds, got 0"):
+        with pytest.raises(InputError, match="timeout must be above 0"):
             load_model(tmp_path / "model.yaml", timeout=0)
 
 

@@ -199,7 +199,7 @@ def test_a_server_that_breaks_off_is_asked_again(frame: Frame) -> None:
         ("http:", {}, "needs to know what to open"),
         ("http:///predict", {}, "expected an address such as http://127.0.0.1:8000/predict"),
         ("http://host:99999/", {}, "expected an address"),
-        ("http://host/", {"timeout": 0}, "timeout must be more than 0 seconds"),
+        ("http://host/", {"timeout": 0}, "timeout must be above 0"),
         ("http://host/", {"retries": -1}, "retries and backoff must be 0 or more"),
         ("http://host/", {"sends": "jpg"}, "option 'sends' of 'http' must be 'npy' or 'png', got 'jpg'"),
     ],

@@ -461,7 +461,7 @@ def test_what_is_not_imported_or_unknown_is_told(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("ROADWORTHY_NETWORKS", str(tmp_path))
     with pytest.raises(UnknownNameError, match="migan is not imported"):
         Inpainter()
-    with pytest.raises(InputError, match="there is no public network 'sam9'; see roadworthy networks list"):
+    with pytest.raises(InputError, match="there is no public network 'sam9': known names are"):
         BoxSegmenter("sam9")
 
 

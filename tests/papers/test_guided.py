@@ -287,7 +287,7 @@ def test_a_study_of_faults_that_cannot_be_made(
     given = {"pool": [colour(1, 2, 3)], "reference": [], "criteria": ["neuron"], **how}
     with pytest.raises(InputError, match=message):
         faults.study_faults(colours, [colours], **given)
-    with pytest.raises(InputError, match="expected 1 round of mutants or more, got 0"):
+    with pytest.raises(InputError, match="rounds of mutants must be 1 or more, got 0"):
         faults.make_faults("dave2", 0)
 
 
@@ -483,7 +483,7 @@ def test_studies_tell_how_far_they_are_and_three_frames_are_enough(
     done.clear()
     (answers,) = ask_models([colours], frames, [brighter, darker], progress=done.append)
     assert (done, answers.frames) == ([1, 2, 3], tuple(frame.id for frame in frames))
-    for wrong, message in (([], "got none"), ([brighter], "two transformations or more to compare, got 1")):
+    for wrong, message in (([], "got none"), ([brighter], "transformations to compare must be 2 or more, got 1")):
         given = frames if wrong else []
         with pytest.raises(InputError, match=message):
             observe_changes([colours], given, wrong or [brighter, darker])

@@ -274,7 +274,7 @@ def test_the_bar_is_at_99_percent() -> None:
 
 
 def test_wrong_input_is_refused() -> None:
-    with pytest.raises(InputError, match="a matrix needs 1 frame or more, got 0"):
+    with pytest.raises(InputError, match="frames of a matrix must be 1 or more, got 0"):
         truth_matrix(0)
     with pytest.raises(InputError, match="R1 depends on 'pedestrian-blind', but the drivers are careful"):
         truth_matrix(1, rules=TRUTH_RULES[:1], drivers={CAREFUL: careful_driver})

@@ -289,9 +289,9 @@ def test_a_network_that_is_overwritten_is_another(tmp_path: Path, two: Executor,
     [
         ("serial", {"workers": 2}, "'serial' has one worker"),
         ("processes", {"workers": 0}, "workers must be 1 or more, got 0"),
-        ("processes", {"timeout_s": 0}, "timeout_s must be more than 0, got 0"),
-        ("processes", {"timeout_s": float("inf")}, "timeout_s must be more than 0, got inf"),
-        ("processes", {"memory_mb": float("nan")}, "memory_mb must be more than 0, got nan"),
+        ("processes", {"timeout_s": 0}, "timeout_s must be above 0 and finite, got 0"),
+        ("processes", {"timeout_s": float("inf")}, "timeout_s must be above 0 and finite, got inf"),
+        ("processes", {"memory_mb": float("nan")}, "memory_mb must be above 0 and finite, got nan"),
         ("processes", {"address": "auto"}, "are for the executor 'ray'"),
     ],
 )

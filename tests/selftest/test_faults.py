@@ -92,7 +92,7 @@ def test_every_malfunction_is_tried_and_every_fault_is_of_one() -> None:
 
 
 def test_a_method_that_there_is_not() -> None:
-    with pytest.raises(InputError, match="there is no method 'rule' to test: did you mean 'rules'"):
+    with pytest.raises(InputError, match="there is no method 'rule': did you mean 'rules'"):
         faults_of(["rule"])
 
 

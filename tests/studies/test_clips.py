@@ -549,7 +549,7 @@ def test_too_few_clips_are_counted() -> None:
         ({"poor": 0}, "poor must be at least 1, got 0"),
         ({"attention": -1}, "attention must be at least 0, got -1"),
         ({"raters": 1}, "raters must be at least 2, got 1"),
-        ({"questionnaires": 0}, "there must be at least one questionnaire, got 0"),
+        ({"questionnaires": 0}, "questionnaires must be 1 or more, got 0"),
     ],
 )
 def test_the_least_of_each_number_is_told_and_allowed(given: dict[str, int], told: str) -> None:

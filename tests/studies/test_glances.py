@@ -251,7 +251,7 @@ def bad_line(folder: Path, change: str) -> str:
     ("change", "message"),
     [
         ("item", "line 2: the experiment has no item '0000'"),
-        ("choice", "line 2: the answer must be 'car' or 'not car', got 'lorry'"),
+        ("choice", "line 2: the answer must be one of car, not car, got 'lorry'"),
         ("rater", "line 2: the column rater does not say who answered"),
         ("time", "line 2: time must be 0 seconds or more"),
         ("twice", "line 3: 'kim' has already seen a version of this picture"),
@@ -289,7 +289,7 @@ def test_bad_stimuli(tmp_path: Path) -> None:
         list(made(60, ("truck", "bus")).shown())
     with pytest.raises(InputError, match="at least 29 frames with a known answer are needed"):
         list(made(20, ("car", "truck")).shown())
-    with pytest.raises(InputError, match="at least one pair"):
+    with pytest.raises(InputError, match="pairs for each transformation must be 1 or more"):
         made(60, ("car", "truck"), pairs=0)
     shown = [Stimulus("a", "lorry", np.zeros((24, 32, 3), np.uint8))]
     with pytest.raises(InputError, match="the truth of 'a' is 'lorry', which is none of the answers"):

@@ -141,7 +141,7 @@ def test_too_few_pairs_are_refused() -> None:
         plan_pairs(pairs("R1", 0, 50), groups=2, balanced=True)
     with pytest.raises(InputError, match="1 group and 1 rater or more, got 0 and 8"):
         plan_pairs(pairs("R1", 5, 5), groups=0)
-    with pytest.raises(InputError, match="a study needs 1 pair or more, got 0"):
+    with pytest.raises(InputError, match="pairs of a study must be 1 or more, got 0"):
         plan_pairs(pairs("R1", 5, 5), count=0)
 
 

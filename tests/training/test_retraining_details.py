@@ -89,7 +89,7 @@ def test_what_is_told_of_a_comparison() -> None:
         ):
             judged(missing)
     assert judged([dataclasses.replace(clean, high=0.0), rain], 0.0).better
-    with pytest.raises(InputError, match="the tolerance must be a share of 0 or more, got nan"):
+    with pytest.raises(InputError, match="the tolerance must be 0 or more, got nan"):
         judged([clean, rain], math.nan)
     assert [one_of("x", low, high).direction for low, high in ((-1, -0.1), (-1, 0), (0, 1), (0.1, 1))] == [
         "fell", "unclear", "unclear", "rose",
@@ -180,9 +180,9 @@ def test_what_is_told_of_a_retraining() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"share": 0.0}, "share must be between 0 and 1, got 0.0"),
-        ({"share": 1.0}, "share must be between 0 and 1, got 1.0"),
-        ({"share": math.nan}, "share must be between 0 and 1, got nan"),
+        ({"share": 0.0}, "share must be between 0 and 1, both excluded, got 0.0"),
+        ({"share": 1.0}, "share must be between 0 and 1, both excluded, got 1.0"),
+        ({"share": math.nan}, "share must be between 0 and 1, both excluded, got nan"),
         ({"first": "new"}, "first must be tuned or scratch, got 'new'"),
         ({"split": "day"}, "split must be random or time, got 'day'"),
     ],

@@ -233,7 +233,7 @@ def test_an_export_that_answers_differently_is_not_written(tmp_path: Path, varia
     with pytest.raises(InputError, match=r"was not written: .* answers with what are no numbers"):
         export(broken, variant, tmp_path / "net.onnx")
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(InputError, match="format must be onnx or torchscript, got 'keras'"):
+    with pytest.raises(InputError, match="format must be one of onnx, torchscript, got 'keras'"):
         export(variant.build(), variant, tmp_path / "net.h5", format="keras")  # type: ignore[arg-type]
 
 

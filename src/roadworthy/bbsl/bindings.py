@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from roadworthy._tables import Table
-from roadworthy.errors import InputError, RoadworthyError, check_number, suggest
+from roadworthy.errors import InputError, RoadworthyError, check_choice, check_known, check_number, suggest
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 from roadworthy.ontology import ontology
 
@@ -291,8 +291,7 @@ class Lane(Source):
     def __post_init__(self) -> None:
         object.__setattr__(self, "classes", _words(self.classes))
         object.__setattr__(self, "parted_by", _words(self.parted_by) if self.parted_by else ())
-        if self.which not in ("ego", "all"):
-            raise InputError(f"which must be ego or all, got {self.which!r}")
+        check_choice("which", self.which, ("ego", "all"))
         if self.strip < 1 or self.strip != int(self.strip) or not 0 < self.share <= 1:
             raise InputError(f"strip must be a whole number of rows and share in (0, 1], got {self}")
         object.__setattr__(self, "strip", int(self.strip))
@@ -509,8 +508,7 @@ def _source(given: dict[str, Any], folder: Path) -> Source:
     options.update(main if isinstance(main, dict) else {next(iter(declared)): main})
     known = [name for name in declared if name != "folder"]
     for key in options:
-        if key not in known:
-            raise InputError(f"{kinds[0]} has no option {key!r}; {suggest(str(key), known)}")
+        check_known(f"{kinds[0]} has no option", key, known)
     missing = [
         name
         for name, one in declared.items()

@@ -38,7 +38,7 @@ from roadworthy.bbsl.specification import Spec
 from roadworthy.bbsl.syntax import Expression, Junction, Not, Quantified, TruthConstant, Type
 from roadworthy.bbsl.testing import Corners, judge, labels_of
 from roadworthy.bbsl.values import Box, Coordinates, Interval, Value
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_number
 from roadworthy.frames import Frame
 
 
@@ -120,8 +120,7 @@ class SpecCoverage:
     positions: NDArray[np.int64] = field(init=False)
 
     def __post_init__(self) -> None:
-        if not self.near >= 0:
-            raise InputError(f"near must be 0 pixels or more, got {self.near}")
+        check_number("near", self.near, least=0)
         if min(self.grid) < 1:
             raise InputError(f"the grid must have a row and a column or more, got {self.grid}")
         self.spec.check_types()

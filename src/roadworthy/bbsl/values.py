@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from roadworthy.bbsl.syntax import Type
 from roadworthy.bbsl.type_checking import Axis
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_number
 from roadworthy.frames import Boxes
 
 
@@ -124,8 +124,7 @@ class Coordinates:
     def __post_init__(self) -> None:
         for name in ("height", "width"):
             size = getattr(self, name)
-            if size is not None and not (0 < size < math.inf):
-                raise InputError(f"{name} must be a number of pixels, got {size!r}")
+            check_number(name, size, above=0, below=math.inf)
 
     def image(self) -> Box:
         """Return IMG, the box of the whole image.

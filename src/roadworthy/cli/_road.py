@@ -77,8 +77,7 @@ class RunOptions:
         check_number("--workers", self.workers, least=1)
         if self.address is not None and self.executor != "ray":
             raise InputError("--address is that of a Ray cluster: add --executor ray")
-        if not 0 < self.timeout < math.inf:
-            raise InputError(f"--timeout must be a number of seconds above 0, got {self.timeout:g}")
+        check_number("--timeout", self.timeout, above=0, below=math.inf)
 
     @cached_property
     def opened(self) -> Executor:

@@ -15,7 +15,7 @@ from roadworthy._files import replacing
 from roadworthy.cli._answer import PASSED, VIOLATED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import working
-from roadworthy.errors import InputError, check_number, suggest
+from roadworthy.errors import InputError, check_known, check_number
 from roadworthy.report.deriving import check_documents
 from roadworthy.runs.evidence import verify as verified
 from roadworthy.runs.evidence import write_bundle
@@ -220,8 +220,7 @@ def export(
         roadworthy evidence export out --to fiftyone --out failures
         roadworthy evidence export out --to reqif --out requirements.reqif
     """
-    if to not in _TARGETS:
-        raise InputError(f"--to: unknown tool {to!r}; {suggest(to, _TARGETS)}")
+    check_known("--to: unknown tool", to, _TARGETS)
     stored = StoredRun.open(run)
     document: dict[str, Any] = {"to": to, "place": uri if to == "mlflow" else str(out)}
     if to == "mlflow":

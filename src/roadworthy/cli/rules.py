@@ -33,7 +33,7 @@ from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import parse_options, tracked
 from roadworthy.cli._road import RunOptions, TestedOptions, answered
 from roadworthy.cli.options import accepted, share
-from roadworthy.errors import InputError, RuleError, check_number, suggest
+from roadworthy.errors import InputError, RuleError, check_known, check_number
 
 if TYPE_CHECKING:
     from roadworthy.cli._answer import Shown
@@ -330,8 +330,7 @@ def _chosen(
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Return the rules that are tried, and why others cannot be."""
     for name in only:
-        if name not in texts:
-            raise InputError(f"--only: there is no rule {name!r}; {suggest(name, texts)}")
+        check_known("--only: there is no rule", name, texts)
     chosen = {id: text for id, text in texts.items() if not only or id in only}
     if not skip:
         return chosen, {}
@@ -359,8 +358,7 @@ def _tolerances(given: Sequence[str]) -> dict[str, float | str]:
 
     found: dict[str, float | str] = {}
     for output, text in parse_options(given, "--same speed=5%").items():
-        if output not in TOLERANCES:
-            raise InputError(f"--same: unknown output {output!r}; {suggest(output, TOLERANCES)}")
+        check_known("--same: unknown output", output, TOLERANCES)
         words = str(text).strip()
         try:
             found[output] = words if words.endswith("%") else float(words)

@@ -24,7 +24,7 @@ from roadworthy.coverage.criteria.neurons import Cells, Counted
 from roadworthy.coverage.functional import FunctionalCoverage, OperatingDomain
 from roadworthy.coverage.observed import Observed, observable
 from roadworthy.datasets import spread
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_number
 from roadworthy.frames import Frame
 from roadworthy.frames.frame import with_history
 from roadworthy.models import history_of, load_model
@@ -253,8 +253,7 @@ def read_batches(
 
 
 def _numbers(data: Dataset, sample: int | None) -> Sequence[int]:
-    if sample is not None and sample < 0:
-        raise InputError(f"a sample cannot have fewer than 0 frames, got {sample}")
+    check_number("a sample", sample, least=0)
     if not len(data):
         raise InputError(f"{data.name} has no frames")
     return spread(len(data), sample) if sample else range(len(data))

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from roadworthy._frozen import ReadOnlyArrays, frozen, read_only
-from roadworthy.errors import InputError, SystemUnderTestError
+from roadworthy.errors import InputError, SystemUnderTestError, check_choice, check_number
 
 # A column that hardly varies is noise around one value and is not stretched to look like several faults.
 _LEAST_SPREAD = 0.25
@@ -95,8 +95,7 @@ def check_radius(radius: float) -> None:
     Raises:
         InputError: It is not a positive number.
     """
-    if not (math.isfinite(radius) and radius > 0):
-        raise InputError(f"expected a radius above 0, got {radius}")
+    check_number("the radius", radius, above=0, below=math.inf)
 
 
 def cluster(failures: Sequence[BrokenRelation], *, radius: float = 1.0) -> list[Cluster]:
@@ -317,8 +316,7 @@ class ModelAnswers(ReadOnlyArrays):
         Raises:
             InputError: It is neither `mse` nor `rmse`.
         """
-        if name not in get_args(Reference):
-            raise InputError(f"expected 'mse' or 'rmse' as what λ multiplies, got {name!r}")
+        check_choice("what λ multiplies", name, get_args(Reference))
         return self.mse() if name == "mse" else math.sqrt(self.mse())
 
     def kept(self, epsilon: float, unfiltered: Collection[str] = UNFILTERED) -> tuple[Pair, ...]:
@@ -436,8 +434,7 @@ def check_epsilon(epsilon: float) -> None:
     Raises:
         InputError: It is not.
     """
-    if not (math.isfinite(epsilon) and epsilon >= 0):
-        raise InputError(f"expected ε of at least 0, got {epsilon}")
+    check_number("ε", epsilon, least=0, below=math.inf)
 
 
 def check_lambda(lam: float) -> None:
@@ -446,8 +443,7 @@ def check_lambda(lam: float) -> None:
     Raises:
         InputError: It is not.
     """
-    if not (math.isfinite(lam) and lam > 0):
-        raise InputError(f"expected λ above 0, got {lam}")
+    check_number("λ", lam, above=0, below=math.inf)
 
 
 def _numbers(values: ArrayLike, what: str) -> Numbers:

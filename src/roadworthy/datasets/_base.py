@@ -24,7 +24,7 @@ from roadworthy._frozen import FrozenDict
 from roadworthy._tables import SECONDS, Table, TimeUnit
 from roadworthy._yaml import read_yaml
 from roadworthy.class_lists import class_list
-from roadworthy.errors import FrameError, InputError, RoadworthyError
+from roadworthy.errors import FrameError, InputError, RoadworthyError, check_choice
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals, SignalUnits
 from roadworthy.images import read_image
 from roadworthy.ontology import VOID, normalized, ontology
@@ -471,8 +471,7 @@ class BaseDataset(ABC):
     _drives: list[str] | None = None  # of all frames, where their time stamps or a column tell
 
     def __init__(self, name: str, ids: Sequence[str], *, on_error: OnError = "raise") -> None:
-        if on_error not in get_args(OnError):
-            raise InputError(f"on_error must be 'raise' or 'skip', got {on_error!r}")
+        check_choice("on_error", on_error, get_args(OnError))
         self._name = shown(name)
         self.all_ids = ids
         self.on_error = on_error

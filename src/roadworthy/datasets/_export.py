@@ -28,7 +28,7 @@ import numpy as np
 
 from roadworthy._files import appearing
 from roadworthy.cases import Dataset
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_choice
 from roadworthy.frames import Boxes, Frame
 from roadworthy.frames.formats.files import TYPES as KITTI_TYPES
 from roadworthy.ontology import ontology
@@ -99,8 +99,7 @@ def export(
         ...     len(load(done.reference)), done.frames
         (2, 2)
     """
-    if format not in EXPORT_FORMATS:
-        raise InputError(f"format must be {', '.join(EXPORT_FORMATS)}, got {format!r}")
+    check_choice("format", format, EXPORT_FORMATS)
     naming = _Naming(classes)
     chosen = None if indices is None else list(indices)
     total = len(dataset) if chosen is None else len(chosen)

@@ -7,6 +7,7 @@ after a jump is checked against them.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import threading
@@ -277,8 +278,7 @@ class VideoDataset(_base.BaseDataset):
     ) -> None:
         """List the frames; none is decoded but the first of each film."""
         check_number("step", step, least=1)
-        if rate is not None and not 0 < rate < np.inf:
-            raise InputError(f"rate must be above 0, got {rate:g}")
+        check_number("rate", rate, above=0, below=math.inf)
         self.units = SignalUnits(speed_unit, steering_unit, steering_positive, steering_ratio)
         given = Path(path).expanduser()
         files = _film_files(given, recursive)

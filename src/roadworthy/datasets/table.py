@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from roadworthy._files import is_file, naming
 from roadworthy._frozen import FrozenDict
 from roadworthy._tables import SECONDS, Table, TimeUnit, csv_file, read_rows
 from roadworthy.datasets import _base
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_number
 from roadworthy.frames import Frame, Signals, SignalUnits
 from roadworthy.registry import datasets
 
@@ -72,8 +73,7 @@ class TableDataset(_base.RecordedDataset):
         on_error: _base.OnError = "raise",
     ) -> None:
         """Read the table and list the images; none is read yet."""
-        if rate is not None and not 0 < rate < np.inf:
-            raise InputError(f"rate must be above 0, got {rate:g}")
+        check_number("rate", rate, above=0, below=math.inf)
         self.units = SignalUnits(speed_unit, steering_unit, steering_positive, steering_ratio)
         self._table = _named(csv_file(path, "driving_log.csv"), columns)
         self._unknown = _sentinels(unknown)

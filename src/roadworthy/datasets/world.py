@@ -375,8 +375,7 @@ class WorldCropsDataset(BaseDataset):
     ) -> None:
         """Check the options; nothing is drawn yet."""
         check_number("count", count, least=1)
-        if not 8 <= size <= 1024:
-            raise InputError(f"size must be 8 to 1024 pixels, got {size}")
+        check_number("size", size, least=8, most=1024)
         self._classes = _chosen(classes)
         self._seed = seed
         self._size = size

@@ -23,7 +23,7 @@ from roadworthy.driving.oracles import Direction, FalseAlarmBound, Oracle
 from roadworthy.driving.sectors import SectorTable
 from roadworthy.driving.simulators import DriveLimits, Scenario, world_sectors
 from roadworthy.driving.simulators.scenarios import Kept
-from roadworthy.errors import InputError, check_known, check_number, suggest
+from roadworthy.errors import InputError, check_choice, check_known, check_number, suggest
 from roadworthy.world import HELD_OUT_TRACK_NAMES, TRACK_NAMES, track
 
 AUTONOMOUS = (
@@ -218,8 +218,7 @@ class Thresholds:
         directions = {name: usual_direction(name) for name in values}
         scales = {name: abs(value) or 1.0 for name, value in values.items()}
         for name, way in self.directions.items():
-            if way not in ("up", "down"):
-                raise InputError(f"the direction of {name} must be up or down, got {way!r}")
+            check_choice(f"the direction of {name}", way, ("up", "down"))
             directions[_among(name, values, "direction")] = way
         for name, scale in self.scales.items():
             check_number(f"the scale of {name}", _number(name, scale), above=0)

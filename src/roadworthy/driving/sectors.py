@@ -201,8 +201,7 @@ def variance_scores(table: SectorTable, *, explained: float = 0.9) -> Independen
         [0.67, 0.33]
     """
     check_number("the share of the variance", explained, above=0, most=1)
-    if len(table) < 2:
-        raise InputError(f"expected at least two drives to compare metrics over, got {len(table)}")
+    check_number("drives to compare metrics over", len(table), least=2)
     spread = table.values.std(axis=0)
     varies = spread > 1e-12 * np.maximum(np.abs(table.values).max(axis=0), 1e-300)
     if not varies.any():

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._frozen import FrozenDict, ReadOnlyArrays, described, frozen, read_only
-from roadworthy.errors import FrameError
+from roadworthy.errors import FrameError, check_choice, check_number
 from roadworthy.frames.boxes import Boxes
 from roadworthy.frames.labels import LabelMap, is_rgb
 from roadworthy.images import read_image, write_image
@@ -153,10 +153,8 @@ class SignalUnits:
                 raise FrameError(f"{name} unit must be {', '.join(known)} or a number, got {unit!r}")
             if not isinstance(unit, str) and not 0 < unit < math.inf:
                 raise FrameError(f"{name} unit must be a positive number, got {unit!r}")
-        if self.steering_positive not in ("left", "right"):
-            raise FrameError(f"steering_positive must be 'left' or 'right', got {self.steering_positive!r}")
-        if not 0 < self.steering_ratio < math.inf:
-            raise FrameError(f"steering_ratio must be a positive number, got {self.steering_ratio!r}")
+        check_choice("steering_positive", self.steering_positive, ("left", "right"), FrameError)
+        check_number("steering_ratio", self.steering_ratio, FrameError, above=0, below=math.inf)
         for name, factor in (("speed", self._speed_divisor), ("steering", self._degrees_right)):
             if not 1e-99 < abs(factor) < 1e99:
                 raise FrameError(f"the unit of {name} must be one that is in use, got one of {factor:g}")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._frozen import ReadOnlyArrays, described, read_only
-from roadworthy.errors import FrameError
+from roadworthy.errors import FrameError, check_choice
 from roadworthy.ontology import VOID, normalized, ontology
 
 Color = tuple[int, int, int]
@@ -187,8 +187,7 @@ class LabelMap(ReadOnlyArrays):
             raise FrameError(
                 f"a label picture must have shape (height, width, 3) and dtype uint8, got {described(image)}"
             )
-        if on_unknown not in ("error", "void"):
-            raise FrameError(f"on_unknown must be 'error' or 'void', got {on_unknown!r}")
+        check_choice("on_unknown", on_unknown, ("error", "void"), FrameError)
         by_color = _classes_by_color(colors)
         classes = tuple(dict.fromkeys((*ontology().label_classes, *by_color.values())))
         # One entry per RGB colour is 16 MB but makes a picture a single look-up; 0 stands for no class.

@@ -10,7 +10,7 @@ from typing import Any
 
 from roadworthy.cases import Dataset
 from roadworthy.datasets import BaseDataset, ChosenFrames, OnError
-from roadworthy.errors import InputError
+from roadworthy.errors import check_number
 from roadworthy.frames import Frame
 from roadworthy.labelling.chain import OWN, STREET_SOURCE, Labelling, sources_named
 from roadworthy.labelling.geometry import CAMERA_HEIGHT
@@ -94,8 +94,7 @@ def labelled(
         >>> frame.metadata["labels_from"], frame.depth is None
         ('street (estimated)', True)
     """
-    if not 0.3 <= camera_height <= 5:
-        raise InputError(f"camera_height must be from 0.3 to 5 metres, got {camera_height:g}")
+    check_number("camera_height", camera_height, least=0.3, most=5)
     named = {"labels": labels, "depth": depth, "boxes": boxes}
     chains = {what: sources_named(what, text, folder) for what, text in named.items()}  # type: ignore[arg-type]
     return LabelledDataset(data, Labelling(**chains, camera_height=camera_height))

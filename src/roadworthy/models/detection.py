@@ -98,8 +98,7 @@ class DetectionOutput:
                 check_choice(name, value, get_args(known))
         for name in ("score_threshold", "iou_threshold", "iou_threshold_across"):
             value = getattr(self, name)
-            if value is not None and not 0 <= value <= 1:
-                raise InputError(f"{name} must be from 0 to 1, got {value}")
+            check_number(name, value, least=0, most=1)
         check_number("limit", self.limit, least=1)
         check_number("mask_numbers", self.mask_numbers, least=0)
         wanted = {"separate": 3, "detr": 2}.get(self.head)

@@ -95,8 +95,7 @@ class ImageInput:
             )
         for name, least in (("width", 1), ("height", 1), ("history", 0)):
             check_number(name, getattr(self, name), least=least)
-        if not 0 < self.kept <= 1:
-            raise InputError(f"kept must be more than 0 and at most 1, got {self.kept:g}")
+        check_number("kept", self.kept, above=0, most=1)
         if min(self.crop) < 0:
             raise InputError(f"crop must not be negative, got {self.crop}")
         for name in ("mean", "std"):

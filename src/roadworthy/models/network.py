@@ -22,7 +22,14 @@ from numpy.typing import NDArray
 from roadworthy._files import is_file, is_folder, naming
 from roadworthy.cases import Prediction
 from roadworthy.class_lists import unknown_classes
-from roadworthy.errors import DeviceError, InputError, RoadworthyError, SystemUnderTestError, shortened
+from roadworthy.errors import (
+    DeviceError,
+    InputError,
+    RoadworthyError,
+    SystemUnderTestError,
+    check_number,
+    shortened,
+)
 from roadworthy.frames import Frame
 from roadworthy.models.images import ImageInput, View
 from roadworthy.models.outputs import Arrays, Output
@@ -69,8 +76,7 @@ def checked_timeout(seconds: float | None) -> float | None:
     Raises:
         InputError: It is not more than 0.
     """
-    if seconds is not None and not 0 < seconds <= threading.TIMEOUT_MAX:
-        raise InputError(f"timeout must be more than 0 seconds, got {seconds}")
+    check_number("timeout", seconds, above=0, most=threading.TIMEOUT_MAX)
     return seconds
 
 
@@ -174,8 +180,7 @@ class ModelSpec(Generic[P]):
     recognised: Recognised | None = None
 
     def __post_init__(self) -> None:
-        if self.batch is not None and self.batch < 1:
-            raise InputError(f"batch must be 1 or more, got {self.batch}")
+        check_number("batch", self.batch, least=1)
 
 
 _BECOME = {"detection": "left out with their boxes", "segmentation": "void"}

@@ -128,8 +128,7 @@ class ClassificationOutput:
     def __post_init__(self) -> None:
         if not self.classes or isinstance(self.classes, str):
             raise InputError(f"classes must be the names of the network's classes, got {self.classes!r}")
-        if self.activation not in ("none", "softmax", "sigmoid"):
-            raise InputError(f"activation must be 'none', 'softmax' or 'sigmoid', got {self.activation!r}")
+        check_choice("activation", self.activation, ("none", "softmax", "sigmoid"))
         counts = Counter(self.classes)
         numbered = tuple(
             f"{name} ({number})" if counts[name] > 1 else name for number, name in enumerate(self.classes)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_known
 from roadworthy.frames import Boxes
 from roadworthy.models.images import ImageInput
 from roadworthy.models.networks import PublicNetwork, check_imported, public_networks
@@ -35,8 +35,7 @@ class _Imported:
 
     @property
     def _network(self) -> PublicNetwork:
-        if self.name not in public_networks():
-            raise InputError(f"there is no public network {self.name!r}; see roadworthy networks list")
+        check_known("there is no public network", self.name, public_networks())
         return public_networks()[self.name]
 
     @cached_property

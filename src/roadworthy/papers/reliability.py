@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.cases import Dataset, Outcome
-from roadworthy.errors import InputError, NotApplicable, check_choice
+from roadworthy.errors import InputError, NotApplicable, check_choice, check_number
 from roadworthy.reliability.checking import Pairs
 from roadworthy.reliability.human.answers import (
     WIDTH,
@@ -471,10 +471,8 @@ def studied_subsets(
     Raises:
         InputError: The share is none, or there are too few answers.
     """
-    if not 0 < share < 1:
-        raise InputError(f"the share of a subset must be between 0 and 1, got {share}")
-    if pairs < 1:
-        raise InputError(f"expected at least one pair of subsets, got {pairs}")
+    check_number("the share of a subset", share, above=0, below=1)
+    check_number("pairs of subsets", pairs, least=1)
     subsets = [subset(rng_for(seed, "subset", number), share) for number in range(2 * pairs)]
     chosen = rule_named(rule) if isinstance(rule, str) else rule
     whole = estimate_threshold(bins, rule=chosen, originals=originals, samples=0)

@@ -16,7 +16,7 @@ from roadworthy import world
 from roadworthy._yaml import read_yaml
 from roadworthy.cases import Answers, Case, Predict, Predicted, Prediction, Status
 from roadworthy.datasets.world import TimedScene, WorldDataset
-from roadworthy.errors import InputError, NotApplicable
+from roadworthy.errors import InputError, NotApplicable, check_number
 from roadworthy.frames import Boxes, Frame, LabelMap, PlannedPath, Signals
 from roadworthy.models import Task
 from roadworthy.result_tables import ResultTable
@@ -343,8 +343,7 @@ def truth_matrix(
         >>> matrix.false_alarms(CAREFUL)[0], matrix.sensitivity("R7", "night-blind")
         (0, 1.0)
     """
-    if frames < 1:
-        raise InputError(f"a matrix needs 1 frame or more, got {frames}")
+    check_number("frames of a matrix", frames, least=1)
     known: dict[str, Answer] = {name: _answering(one) for name, one in (drivers or {}).items()}
     if drivers is None:
         known = {CAREFUL: careful_answer, **{name: _answering(one.driver) for name, one in FAULTS.items()}}

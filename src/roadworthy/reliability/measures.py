@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from roadworthy._options import parse_call
 from roadworthy.cases import ClassScores, Prediction
-from roadworthy.errors import InputError, NotApplicable, SystemUnderTestError, suggest
+from roadworthy.errors import InputError, NotApplicable, SystemUnderTestError, check_known, suggest
 from roadworthy.frames import Frame, Signals
 from roadworthy.models import Task, task_of
 from roadworthy.models.scorers import true_class
@@ -225,8 +225,7 @@ class SignalWithin(TaskMeasure):
     task = "regression"
 
     def __post_init__(self) -> None:
-        if self.output not in _TOLERANCES:
-            raise InputError(f"unknown output {self.output!r}; {suggest(self.output, _TOLERANCES)}")
+        check_known("unknown output", self.output, _TOLERANCES)
         if self.tolerance is None:
             object.__setattr__(self, "tolerance", _TOLERANCES[self.output][0])
         if not (isinstance(self.tolerance, int | float) and 0 < self.tolerance < np.inf):
@@ -319,8 +318,7 @@ def read_measure(text: str, **usual: object) -> TaskMeasure:
     known = {one.name: str(one.type) for one in fields(_KINDS[word])}  # type: ignore[arg-type]
     settings = {key: value for key, value in usual.items() if key in known}
     for key, value in given.items():
-        if key not in known:
-            raise InputError(f"{word} has no setting {key!r}; {suggest(key, known)}")
+        check_known(f"{word} has no setting", key, known)
         settings[key] = _value(key, str(value), known[key])
     return _KINDS[word](**settings)
 

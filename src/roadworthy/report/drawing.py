@@ -15,7 +15,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.errors import InputError, check_number, suggest
+from roadworthy.errors import InputError, check_known, check_number
 from roadworthy.frames import Boxes, Frame, LabelMap, PlannedPath, Signals
 from roadworthy.frames.path import FRONT, HALF_WIDTH, REAR
 from roadworthy.ontology import VOID, ontology
@@ -298,8 +298,7 @@ def parse_overlays(names: str | Iterable[str]) -> tuple[str, ...]:
     """
     asked = [name.strip() for name in (names.split(",") if isinstance(names, str) else names)]
     for name in asked:
-        if name not in (*OVERLAYS, "none"):
-            raise InputError(f"unknown overlay {name!r}: {suggest(name, (*OVERLAYS, 'none'))}")
+        check_known("unknown overlay", name, (*OVERLAYS, "none"))
     if "none" in asked and len(asked) > 1:
         raise InputError(f"overlay 'none' cannot be joined with others, got {', '.join(asked)}")
     return tuple(name for name in dict.fromkeys(asked) if name != "none")

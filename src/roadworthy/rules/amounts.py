@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 
 from roadworthy._frozen import FrozenDict
-from roadworthy.errors import InputError, NotApplicable
+from roadworthy.errors import InputError, NotApplicable, check_number
 from roadworthy.frames import Frame
 from roadworthy.rules.reading import SceneChange
 from roadworthy.transforms import Add, Composition, Transform, compose
@@ -139,8 +139,7 @@ class Faded(Transform):
     family = "composition"
 
     def __post_init__(self) -> None:
-        if not 0 <= self.amount <= 1:
-            raise InputError(f"the share of a change that is seen must be from 0 to 1, got {self.amount}")
+        check_number("the share of a change that is seen", self.amount, least=0, most=1)
         for name in ("keeps", "needs", "wants", "random"):
             object.__setattr__(self, name, getattr(self.base, name))
 
@@ -200,8 +199,7 @@ def scaled(change: Transform, amount: float) -> Transform:
         >>> str(scaled(make_transform("remove", element="line"), 0.5))
         'remove(element=line), 0.5 of it seen'
     """
-    if not 0 < amount <= 1:
-        raise InputError(f"an amount must be above 0 and at most 1, got {amount!r}")
+    check_number("an amount", amount, above=0, most=1)
     if amount == 1:
         return change
     if isinstance(change, Composition):

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from roadworthy._version import __version__
-from roadworthy.errors import InputError, MissingExtraError, suggest
+from roadworthy.errors import MissingExtraError, check_known
 from roadworthy.result_tables import ResultTable, markdown_text
 from roadworthy.runs.store.manifest import host, libraries
 from roadworthy.selftest import faults
@@ -68,8 +68,7 @@ def faults_of(only: Sequence[str] = (), *, quick: bool = False) -> tuple[faults.
         {'rules'}
     """
     for name in only:
-        if name not in faults.METHODS:
-            raise InputError(f"there is no method {name!r} to test: {suggest(name, faults.METHODS)}")
+        check_known("there is no method", name, faults.METHODS)
     found: list[faults.SeededFault] = []
     for name in faults.METHODS:
         if not only or name in only:

@@ -32,7 +32,7 @@ from roadworthy.driving.drives import Drive
 from roadworthy.driving.drives.drive import partial_sectors
 from roadworthy.driving.metrics import MetricSettings, compute, parse_metric
 from roadworthy.driving.requirements import AUTONOMOUS, usual_direction
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_number
 from roadworthy.seeding import rng_for
 from roadworthy.studies.study import ANSWERS, PLAN, StudyPlan
 
@@ -77,8 +77,7 @@ class Lengths:
                 f"clips must last more than 0 s and at most as long as the longest, got {self.shortest:g} to "
                 f"{self.longest:g} s"
             )
-        if self.sectors < 1:
-            raise InputError(f"a clip must span at least one sector, got {self.sectors}")
+        check_number("sectors of a clip", self.sectors, least=1)
 
 
 @dataclass(frozen=True)
@@ -294,8 +293,7 @@ class ClipDesign:
         for name, least in (("good", 1), ("poor", 1), ("attention", 0), ("raters", 2)):
             if getattr(self, name) < least:
                 raise InputError(f"{name} must be at least {least}, got {getattr(self, name)}")
-        if self.questionnaires is not None and self.questionnaires < 1:
-            raise InputError(f"there must be at least one questionnaire, got {self.questionnaires}")
+        check_number("questionnaires", self.questionnaires, least=1)
 
 
 @dataclass(frozen=True)

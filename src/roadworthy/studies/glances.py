@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._files import appearing, write_json, write_text
-from roadworthy.errors import InputError, check_number
+from roadworthy.errors import InputError, check_choice, check_number
 from roadworthy.images import read_image, write_image
 from roadworthy.reliability.human import Collected, HumanAnswer, HumanData, read_human
 from roadworthy.reliability.human.answers import ORIGINAL
@@ -79,8 +79,7 @@ class GlanceDesign:
         for least, names in enumerate((_FROM_0, _FROM_1)):
             for name in names:
                 check_number(name, getattr(self, name), least=least)
-        if not 0 <= self.passed <= 1:
-            raise InputError(f"passed, the share to pass, must be from 0 to 1, got {self.passed}")
+        check_number("passed, the share to pass,", self.passed, least=0, most=1)
 
 
 @dataclass(frozen=True)
@@ -382,8 +381,7 @@ def collect(folder: Path, files: Sequence[Path] = ()) -> Collected:
 
 
 def _check_choice(answer: object, choices: Sequence[str]) -> None:
-    if answer not in choices:
-        raise InputError(f"the answer must be {' or '.join(map(repr, choices))}, got {answer!r}")
+    check_choice("the answer", answer, choices)
 
 
 def _seconds(text: str) -> float:

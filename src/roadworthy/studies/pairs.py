@@ -25,7 +25,7 @@ import numpy as np
 
 from roadworthy._files import appearing, write_json, write_text
 from roadworthy._tables import csv_text
-from roadworthy.errors import InputError, suggest
+from roadworthy.errors import InputError, check_number, suggest
 from roadworthy.result_tables import ResultTable
 from roadworthy.runs.store import StoredRun
 from roadworthy.seeding import rng_for
@@ -186,8 +186,7 @@ def plan_pairs(
         InputError: There are too few pairs for the groups.
     """
     known = sorted(pairs, key=lambda one: (one.rule, one.case))
-    if count is not None and count < 1:
-        raise InputError(f"a study needs 1 pair or more, got {count}")
+    check_number("pairs of a study", count, least=1)
     if groups < 1 or raters < 1:
         raise InputError(f"a study needs 1 group and 1 rater or more, got {groups} and {raters}")
     wanted = sample_size(len(known)) if count is None else count

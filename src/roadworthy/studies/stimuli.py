@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.cases import Dataset
-from roadworthy.errors import InputError, NotApplicable
+from roadworthy.errors import InputError, NotApplicable, check_number
 from roadworthy.frames import Frame
 from roadworthy.models.scorers import true_class
 from roadworthy.ontology import normalized
@@ -116,8 +116,7 @@ class Stimuli:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.pairs < 1:
-            raise InputError(f"expected at least one pair for each transformation, got {self.pairs}")
+        check_number("pairs for each transformation", self.pairs, least=1)
         if not self.changes:
             raise InputError("an experiment needs at least one transformation")
 

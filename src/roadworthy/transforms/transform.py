@@ -16,7 +16,16 @@ from typing import Any, ClassVar, Literal, Self, TypeVar, dataclass_transform
 
 import numpy as np
 
-from roadworthy.errors import EngineError, InputError, NotApplicable, RoadworthyError, suggest, words_of
+from roadworthy.errors import (
+    EngineError,
+    InputError,
+    NotApplicable,
+    RoadworthyError,
+    check_known,
+    check_number,
+    suggest,
+    words_of,
+)
 from roadworthy.frames import Frame
 from roadworthy.images import Image
 from roadworthy.registry import transforms
@@ -420,8 +429,7 @@ class Transform(ABC):
         """
         if not cls.has_amount():
             raise InputError(f"{cls.name} has no amount: give its parameters instead")
-        if not 0 <= amount <= 1:
-            raise InputError(f"{cls.name}: an amount must be between 0 and 1, got {amount!r}")
+        check_number(f"{cls.name}: an amount", amount, least=0, most=1)
         return cls(**{**cls.strengths(amount), **fixed})
 
     @classmethod
@@ -441,8 +449,7 @@ class Transform(ABC):
             >>> str(transforms.get("rotation").preset("deeptest-2"))
             'rotation(angle=6)'
         """
-        if name not in cls.presets:
-            raise InputError(f"{cls.name} has no preset {name!r}; {suggest(name, cls.presets)}")
+        check_known(f"{cls.name} has no preset", name, cls.presets)
         return cls(**{**cls.presets[name], **changes})
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from roadworthy._frozen import described, read_only
-from roadworthy.errors import FrameError, InputError
+from roadworthy.errors import FrameError, InputError, check_number
 from roadworthy.visual_change._fidelity import (
     ARRAYS,
     Doubles,
@@ -253,8 +253,7 @@ def _one(measure: Measure, reference: Any, changed: Any, viewing: Viewing | None
 
 
 def _many(measure: Measure, references: Any, changes: Any, viewing: Viewing | None, threads: int) -> Doubles:
-    if threads < 1:
-        raise InputError(f"threads must be at least 1, got {threads}")
+    check_number("threads", threads, least=1)
     references, changes = _array_if_here(references), _array_if_here(changes)
     if isinstance(references, ReferenceImage):
         if viewing is not None:

@@ -21,7 +21,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, get_args
 
-from roadworthy.errors import InputError, UnknownNameError, suggest
+from roadworthy.errors import InputError, UnknownNameError, check_choice, check_number, suggest
 from roadworthy.images import Image
 from roadworthy.result_tables import ResultTable
 from roadworthy.visual_change._measures import ReferenceImage
@@ -61,8 +61,7 @@ class Tolerance:
         Raises:
             InputError: There is no such requirement.
         """
-        if requirement not in get_args(Preserved):
-            raise InputError(f"expected {' or '.join(get_args(Preserved))}, got {requirement!r}")
+        check_choice("the requirement", requirement, get_args(Preserved))
         return self.correctness if requirement == "correctness" else self.prediction
 
 
@@ -130,8 +129,7 @@ def tolerated(
         >>> tolerated(0.95, "Gaussian noise"), tolerated(0.0, "frost", study="cifar10")
         (False, True)
     """
-    if not (math.isfinite(visual_change) and 0 <= visual_change <= 1):
-        raise InputError(f"a visual change must be from 0 to 1, got {visual_change}")
+    check_number("a visual change", visual_change, least=0, most=1)
     return visual_change <= tolerance_of(transformation, study=study).limit(requirement)
 
 

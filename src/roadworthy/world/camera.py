@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from roadworthy.errors import SceneError
+from roadworthy.errors import SceneError, check_number
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
@@ -88,8 +88,7 @@ class Camera:
     def __post_init__(self) -> None:
         if not (16 <= self.width <= 8192 and 16 <= self.height <= 8192):
             raise SceneError(f"an image is 16 to 8192 pixels wide and high, got {self.width}×{self.height}")
-        if not 20 <= self.field_of_view <= 120:
-            raise SceneError(f"a field of view lies between 20 and 120 degrees, got {self.field_of_view}")
+        check_number("a field of view in degrees", self.field_of_view, SceneError, least=20, most=120)
 
     @property
     def focal(self) -> float:

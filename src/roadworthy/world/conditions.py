@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 
-from roadworthy.errors import SceneError, check_known, suggest
+from roadworthy.errors import SceneError, check_known, check_number, suggest
 from roadworthy.ontology import ontology
 from roadworthy.world import classes
 from roadworthy.world.camera import Array, vector
@@ -108,8 +108,7 @@ def _amount(level: float | str) -> float:
     if isinstance(level, str):
         check_known("unknown level", level, LEVELS, SceneError)
         return LEVELS[level]
-    if not 0 <= level <= 1:
-        raise SceneError(f"a weather level lies between 0 and 1, got {level}")
+    check_number("a weather level", level, SceneError, least=0, most=1)
     return float(level)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from roadworthy._yaml import read_yaml
-from roadworthy.errors import SceneError
+from roadworthy.errors import SceneError, check_number
 from roadworthy.frames import PlannedPath, Signals
 from roadworthy.frames.path import FRONT
 from roadworthy.world.camera import Camera, Floats
@@ -87,8 +87,7 @@ def advance(
     """
     if not (math.isfinite(steering) and math.isfinite(speed)):
         raise SceneError(f"steering and speed must be finite numbers, got {steering} and {speed}")
-    if not dt > 0:
-        raise SceneError(f"a step takes more than 0 seconds, got {dt}")
+    check_number("seconds of a step", dt, SceneError, above=0)
     limits = limits or VehicleLimits()
     wanted = max(-limits.steering, min(limits.steering, steering))
     turn = limits.steering_rate * dt

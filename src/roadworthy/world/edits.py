@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any, Unpack
 
-from roadworthy.errors import SceneError, suggest
+from roadworthy.errors import SceneError, check_choice, suggest
 from roadworthy.ontology import Element, ontology
 from roadworthy.world.ground import SIDEWALK_OUTER
 from roadworthy.world.scene import (
@@ -81,8 +81,7 @@ def _across(place: str | float, side: str) -> float:
         return float(place)
     if place not in _PLACES:
         raise SceneError(f"unknown place {place!r}: {suggest(place, _PLACES)}, or metres from the centre")
-    if side not in ("right", "left"):
-        raise SceneError(f"side must be 'right' or 'left', got {side!r}")
+    check_choice("side", side, ("right", "left"), SceneError)
     return _PLACES[place] * (1 if side == "right" else -1)
 
 

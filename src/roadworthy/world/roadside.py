@@ -10,7 +10,7 @@ from typing import Unpack
 import numpy as np
 from numpy.random import Generator
 
-from roadworthy.errors import SceneError
+from roadworthy.errors import SceneError, check_number
 from roadworthy.seeding import rng_for
 from roadworthy.world.conditions import Conditions
 from roadworthy.world.scene import FIRST_ACTOR_ID, Details, Marking, Scene, Scenery, WorldObject
@@ -71,8 +71,7 @@ class _Cast:
 
 
 def _check_density(density: float) -> None:
-    if not 0 <= density <= 5:
-        raise SceneError(f"traffic lies between 0 and 5, got {density}")
+    check_number("traffic", density, SceneError, least=0, most=5)
 
 
 def traffic_near(track: Track, s: float, rng: Generator, *, density: float = 1.0) -> tuple[WorldObject, ...]:
@@ -341,8 +340,7 @@ def make_scene(
         ('meadow', 'sunny')
     """
     road = built_in_track(track)
-    if not math.isfinite(s):
-        raise SceneError(f"a place on a track is a finite number of metres, got {s}")
+    check_number("a place on a track", s, SceneError, above=-math.inf, below=math.inf)
     rng = rng_for(seed, "traffic", track, round(s * 1000))
     actors = traffic_near(road, s, rng, density=traffic) if traffic else ()
     around, sky = scenery_of(track, scenery), conditions or Conditions()

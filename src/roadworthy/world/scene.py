@@ -11,7 +11,7 @@ from typing import Any, Literal, TypedDict
 
 import numpy as np
 
-from roadworthy.errors import SceneError, check_known, suggest
+from roadworthy.errors import SceneError, check_known, check_number, suggest
 from roadworthy.world.camera import Camera, CameraView, Floats, vector
 from roadworthy.world.conditions import Conditions
 from roadworthy.world.mesh import PAINTS
@@ -93,10 +93,8 @@ class WorldObject:
     speed: float = 0.0
 
     def __post_init__(self) -> None:
-        if not 1 <= self.id <= LAST_ID:
-            raise SceneError(f"an object's id lies between 1 and {LAST_ID}, got {self.id}")
-        if self.element not in KINDS:
-            raise SceneError(f"the world has no {self.element!r} to place: {suggest(self.element, KINDS)}")
+        check_number("an object's id", self.id, SceneError, least=1, most=LAST_ID)
+        check_known("the world cannot place", self.element, KINDS, SceneError)
         kinds = KINDS[self.element]
         if not self.kind:
             object.__setattr__(self, "kind", kinds[0])
@@ -244,8 +242,7 @@ class Scene:
 
     def __post_init__(self) -> None:
         _check_finite(self, "the ego-vehicle")
-        if self.seed < 0:
-            raise SceneError(f"seed must be 0 or more, got {self.seed}")
+        check_number("seed", self.seed, SceneError, least=0)
         ids = {thing.id for thing in self.actors}
         if len(ids) < len(self.actors) or not ids.isdisjoint(self.scenery.ids):
             raise SceneError("two objects of a scene have the same id")

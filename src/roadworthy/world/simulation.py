@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from roadworthy._frozen import FrozenDict
-from roadworthy.errors import SceneError
+from roadworthy.errors import SceneError, check_number
 from roadworthy.frames import Frame, Signals
 from roadworthy.seeding import rng_for
 from roadworthy.world.camera import Camera
@@ -103,8 +103,7 @@ class Simulation:
         frames_per_second: float = 15.0,
         limits: VehicleLimits | None = None,
     ) -> None:
-        if not 0 < frames_per_second < math.inf:
-            raise SceneError(f"frames per second must be above 0, got {frames_per_second}")
+        check_number("frames per second", frames_per_second, SceneError, above=0, below=math.inf)
         self.track = built_in_track(track)
         self.camera = camera or Camera()
         self._seed = seed

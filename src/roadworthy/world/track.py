@@ -11,7 +11,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from roadworthy._yaml import read_yaml
-from roadworthy.errors import SceneError, check_known
+from roadworthy.errors import SceneError, check_known, check_number
 from roadworthy.world.camera import Floats, Indices
 
 LANE_WIDTH = 3.5
@@ -54,8 +54,7 @@ class Zone:
 
     def __post_init__(self) -> None:
         check_known("unknown kind of zone", self.kind, _ZONE_KINDS, SceneError)
-        if not self.limit > 0:
-            raise SceneError(f"a speed limit is above 0 m/s, got {self.limit}")
+        check_number("a speed limit", self.limit, SceneError, above=0)
         check_line_style(self.centre)
 
     @property
@@ -96,8 +95,7 @@ class Track:
     _zone_starts: Floats = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if len(self.corners) < 3:
-            raise SceneError(f"a track needs at least 3 corners, got {len(self.corners)}")
+        check_number("corners of a track", len(self.corners), SceneError, least=3)
         starts = [zone.start for zone in self.zones]
         if not starts or starts[0] != 0 or starts != sorted(starts):
             raise SceneError(f"zones of track {self.name!r} must start at 0, in order, got {starts}")

@@ -161,7 +161,7 @@ def test_bad_input(batch_of: Make) -> None:
     batch = with_answer(batch_of, TRAINING)
     with pytest.raises(InputError, match="two images of training data or more to learn from, got 1"):
         learn_reference([batch.take([0])])
-    with pytest.raises(InputError, match="size must be 2 images or more"):
+    with pytest.raises(InputError, match="size must be 2 or more"):
         learn_reference([batch], size=1)
     with pytest.raises(InputError, match="none of the chosen neurons varies"):
         learn_reference([batch], layers=["layer1"])

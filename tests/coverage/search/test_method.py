@@ -214,7 +214,7 @@ def test_a_criterion_that_cannot_be_learnt_from_constant_neurons_says_so(tmp_pat
         ({"transforms": []}, "expected the names of transformations"),
         ({"search": "algorithm1"}, "there is no search 'algorithm1': did you mean 'algorithm-1'"),
         ({"reference": "mae"}, "there is no reference 'mae'"),
-        ({"lambda": 0}, "expected λ above 0"),
+        ({"lambda": 0}, "λ must be above 0"),
         ({"output": "brake"}, "there is no output 'brake'"),
         ({"lamda": 5}, "coverage has no parameter 'lamda': did you mean 'lambda'"),
         ({"max_failed_tries": -1}, "max_failed_tries must be 0 or more"),

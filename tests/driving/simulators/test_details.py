@@ -298,7 +298,7 @@ def test_what_a_recorder_keeps_and_leaves_out() -> None:
     recorder.add(situation(1.0, signals={"distance": 50.0}))
     assert recorder.metres == 50.0
     for name in ("steering", "speed", "throttle"):
-        with pytest.raises(InputError, match=f"{name} must be a finite number, got inf"):
+        with pytest.raises(InputError, match=f"{name} must be finite, got inf"):
             Controls(**{"steering": 0.0, name: math.inf})
 
 

@@ -237,7 +237,7 @@ def test_the_same_seed_drives_the_same_drive() -> None:
 def test_what_the_world_refuses() -> None:
     with pytest.raises(SceneError, match="unknown track 'twon': did you mean 'town'"):
         WorldSimulator("twon")
-    with pytest.raises(InputError, match="start must be a place"):
+    with pytest.raises(InputError, match="start must be finite"):
         WorldSimulator("town", start=math.nan)
     with pytest.raises(SceneError, match="seed must be 0 or more, got -3"):
         WorldSimulator("town", seed=-3).reset()

@@ -261,7 +261,7 @@ def test_outputs_are_named_once(name: str, outputs: list[str], got: str) -> None
 
 
 def test_names_that_are_none() -> None:
-    with pytest.raises(UnknownNameError, match="the zoo has no network 'dave3'; did you mean 'dave2'"):
+    with pytest.raises(UnknownNameError, match="the zoo has no network 'dave3': did you mean 'dave2'"):
         architecture("dave3")
     with pytest.raises(InputError, match="answers with steering, speed or both, got 'throttle'"):
         architecture("dave2").variant(["throttle"])

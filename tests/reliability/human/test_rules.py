@@ -57,5 +57,5 @@ def test_answers_that_are_alike_count_as_fewer() -> None:
 
 
 def test_unknown_rules() -> None:
-    with pytest.raises(UnknownNameError, match="no rule 'imagnet' for thresholds: did you mean 'imagenet'"):
+    with pytest.raises(UnknownNameError, match="no rule 'imagnet': did you mean 'imagenet'"):
         rule_named("imagnet")

@@ -392,7 +392,7 @@ def test_systems_are_matched_by_name_by_being_left_over_or_as_said(tmp_path: Pat
     assert (worse.before, worse.after, worse.broken) == ("old", "new", 8)
     crossed = only(compare(first, second, systems={"detector": "new"}))
     assert (crossed.before, crossed.after, crossed.broken) == ("detector", "new", 8)
-    with pytest.raises(InputError, match="the second run has no system 'newer'; did you mean 'new'"):
+    with pytest.raises(InputError, match="the second run has no system 'newer': did you mean 'new'"):
         compare(first, second, systems={"old": "newer"})
 
 

@@ -88,7 +88,7 @@ def test_ugatit_has_a_generator_for_each_direction(tmp_path: Path, image: torch.
     torch.save({"genA2B": there.state_dict()}, tmp_path / "one.pt")
     with pytest.raises(InputError, match=r"one\.pt: it has no genB2A; it has genA2B"):
         read_checkpoint(tmp_path / "one.pt", direction="b2a")
-    with pytest.raises(InputError, match="direction must be a2b or b2a, got 'b2b'"):
+    with pytest.raises(InputError, match="direction must be one of a2b, b2a, got 'b2b'"):
         read_checkpoint(tmp_path / "one.pt", direction="b2b")  # type: ignore[arg-type]
 
 

@@ -112,7 +112,7 @@ def test_what_cannot_work_is_refused_before_anything_is_read(tmp_path: Path) -> 
     settings = EngineSettings(**TINY)
     with pytest.raises(InputError, match="must be multiples of 16"):
         train_synthesis(data, LINE, Folder(tmp_path / "a"), size=(40, 64), settings=settings)
-    with pytest.raises(InputError, match="'unit' is not a network for synthesis"):
+    with pytest.raises(InputError, match="there is no network for synthesis 'unit'"):
         train_synthesis(
             data, LINE, Folder(tmp_path / "a"), size=(32, 64), architecture="unit", settings=settings
         )

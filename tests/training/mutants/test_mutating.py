@@ -372,7 +372,7 @@ def test_layers_that_are_refused_are_named_with_the_reason() -> None:
     example = torch.zeros(1, 2)
     with pytest.raises(InputError, match="LR cannot change '0': it turns 2 into 3"):
         mutated(network, example, Mutation("LR", layer="0"))
-    with pytest.raises(InputError, match="no layer '7'; there are 0, 1, 2"):
+    with pytest.raises(InputError, match="no layer '7': known names are 0, 1, 2"):
         mutated(network, example, Mutation("LR", layer="7"))
     with pytest.raises(InputError, match="NS cannot change '2': it has a single neuron"):
         mutated(network, example, Mutation("NS", ratio=0.5, layer="2"))

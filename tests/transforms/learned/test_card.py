@@ -159,7 +159,7 @@ def test_what_an_engine_does_can_be_named(tmp_path: Path) -> None:
     assert str(transform_named("engine:first", engines)) == "first(operation=remove, element=line)"
     assert str(transform_named("brightness(bias=20)", engines)) == "brightness(bias=20)"
     for text, message in (
-        ("engine:thrid", "there is no engine 'thrid' among those given; "),
+        ("engine:thrid", "there is no engine 'thrid': "),
         ("engine:both", "the engine 'both' supports 2 operations, so it is not clear which is meant"),
         ("engine:open", "the engine 'open' does not say what it replaces building by"),
     ):

@@ -70,8 +70,7 @@ def learn_reference(
         >>> learn_reference([batch]).values.tolist()
         [[0.0], [1.0], [2.0]]
     """
-    if size < 2:
-        raise InputError(f"size must be 2 images or more, got {size}")
+    check_number("size", size, least=2)
     rng = rng_for(seed, "coverage", "reference")
     kept: list[NDArray[np.float64]] = []
     known: tuple[Layer, ...] = ()

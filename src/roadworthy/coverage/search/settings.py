@@ -76,8 +76,7 @@ class SearchSettings:
             check_known(f"there is no {name}", value, known)
         if isinstance(self.tries, bool) or not isinstance(self.tries, int) or self.tries < 1:
             raise InputError(f"tries must be 1 or more, got {self.tries}: with none, nothing is tested")
-        if self.seconds is not None and not (self.seconds > 0 and math.isfinite(self.seconds)):
-            raise InputError(f"seconds must be above 0, got {self.seconds}: with none, nothing is tested")
+        check_number("seconds", self.seconds, above=0, below=math.inf)
         check_lambda(self.lam)
         check_number("max_failed_tries", self.max_failed_tries, least=0)
         check_number("deepest", self.deepest, least=1)

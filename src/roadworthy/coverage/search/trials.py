@@ -15,7 +15,7 @@ import numpy as np
 from roadworthy._files import as_record
 from roadworthy.cases import Dataset, Scalar
 from roadworthy.coverage.parameter_sets import ParameterChoice, ParameterSet
-from roadworthy.errors import InputError, NotApplicable
+from roadworthy.errors import InputError, NotApplicable, check_number
 from roadworthy.frames import Frame
 from roadworthy.seeding import rng_for
 from roadworthy.transforms import Transform, compose, parse_transform
@@ -304,8 +304,7 @@ class Remade:
     def __post_init__(self) -> None:
         if not self.made:
             raise InputError(f"an image of {self.frame!r} needs at least one change, got none")
-        if not (self.bound > 0 and math.isfinite(self.bound)):
-            raise InputError(f"the bound of {self.id!r} must be above 0, got {self.bound}")
+        check_number(f"the bound of {self.id!r}", self.bound, above=0, below=math.inf)
         numbers = [one.number for one in self.made]
         if min(numbers) < 0 or numbers != sorted(set(numbers)):
             raise InputError(f"the tries of an image must have growing numbers from 0, got {numbers}")

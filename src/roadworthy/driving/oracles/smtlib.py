@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from roadworthy.driving.oracles import fitting
 from roadworthy.driving.sectors import SectorTable
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_choice
 
 Form: TypeAlias = Literal["figure-1", "implication"]
 """How a sector that is given up is written: as a product with 0, or as a premise that does not hold."""
@@ -44,8 +44,7 @@ def to_smtlib(
         >>> print(text.splitlines()[-4])
         (assert-soft (or (> 1.5 t1)))
     """
-    if form not in ("figure-1", "implication"):
-        raise InputError(f"expected the form figure-1 or implication, got {form!r}")
+    check_choice("the form", form, ("figure-1", "implication"))
     good, bad, ways = fitting.checked_problem(nominal, mutants, give_up, directions)
     signs = fitting.signs_of(ways, good.metrics)
     kept = good.values * signs

@@ -43,8 +43,7 @@ class Controls:
     def __post_init__(self) -> None:
         for name in ("steering", "speed", "throttle"):
             value = getattr(self, name)
-            if value is not None and not math.isfinite(value):
-                raise InputError(f"{name} must be a finite number, got {value}")
+            check_number(name, value, above=-math.inf, below=math.inf)
 
     def share(self, full_lock: float) -> float:
         """Return what is steered as a share of the full lock in degrees, from -1 to 1.

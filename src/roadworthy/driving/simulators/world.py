@@ -17,7 +17,7 @@ import numpy as np
 from roadworthy import world
 from roadworthy.driving.drives.drive import Rectangle, distances
 from roadworthy.driving.simulators.loop import SECTOR_LENGTH, Controls, Situation
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_number
 from roadworthy.registry import simulators
 from roadworthy.world.driver import WHEELBASE
 from roadworthy.world.shapes import mesh_of
@@ -261,8 +261,7 @@ class WorldSimulator:
         fps: float = 15.0,
         start: float = 0.0,
     ) -> None:
-        if not math.isfinite(start):
-            raise InputError(f"start must be a place in metres along the track, got {start}")
+        check_number("start", start, above=-math.inf, below=math.inf)
         self.name = f"world:{path}"
         self.track = world.track(path)
         self._limits = world.VehicleLimits()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from roadworthy._frozen import FrozenDict, frozen
 from roadworthy._options import unknown_option
-from roadworthy.errors import InputError, UnknownNameError, suggest
+from roadworthy.errors import InputError, UnknownNameError, check_known
 from roadworthy.models.detection import DetectionOutput
 from roadworthy.models.images import ImageInput
 from roadworthy.models.network import ModelSpec
@@ -304,6 +304,5 @@ def architecture(name: str) -> Architecture:
         "cg23's Epoch of Udacity's challenge 2: three convolutions, one large dense layer"
     """
     known = _by_name()
-    if name not in known:
-        raise UnknownNameError(f"the zoo has no network {name!r}; {suggest(name, known)}")
+    check_known("the zoo has no network", name, known, UnknownNameError)
     return known[name]

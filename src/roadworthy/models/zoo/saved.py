@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._files import is_file, is_folder, make_writable, parse_json, read_json, replacing
-from roadworthy.errors import InputError, RoadworthyError
+from roadworthy.errors import InputError, RoadworthyError, check_choice
 from roadworthy.frames import Frame
 from roadworthy.models.images import ImageInput
 from roadworthy.models.network import Network, existing
@@ -292,8 +292,7 @@ def export(
             they are no numbers; or the file cannot be written. Nothing is left then.
         MissingExtraError: torch or onnx is not installed.
     """
-    if format not in get_args(ExportFormat):
-        raise InputError(f"format must be {' or '.join(get_args(ExportFormat))}, got {format!r}")
+    check_choice("format", format, get_args(ExportFormat))
     module = module.cpu().eval()
     write, opened = _FORMATS[format]
     spec = variant.spec

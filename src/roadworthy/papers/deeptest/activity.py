@@ -224,8 +224,7 @@ def observe_changes(
     """
     check_names([one.name for one in models])
     check_number("batch", batch, least=1)
-    if len(sets) < 2:
-        raise InputError(f"expected two transformations or more to compare, got {len(sets)}")
+    check_number("transformations to compare", len(sets), least=2)
     how = how or HowCounted()
     watched = [Watched(one, how) for one in models]
     gathered = [_Gathered(one, sets) for one in watched]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.coverage.activations import Layer
-from roadworthy.errors import InputError, check_number
+from roadworthy.errors import InputError, check_choice, check_number
 from roadworthy.frames import Frame
 from roadworthy.models import SystemUnderTest
 from roadworthy.papers.deeptest import activity
@@ -150,8 +150,7 @@ def study_directions(
         >>> study.rows[0].part, study.rows[0].images, study.rows[0].neurons
         ('all', 8, 186)
     """
-    if angle not in get_args(Angle):
-        raise InputError(f"angle must be 'predicted' or 'recorded', got {angle!r}")
+    check_choice("angle", angle, get_args(Angle))
     activity.check_names([one.name for one in models])
     check_number("batch", batch, least=1)
     how = how or activity.HowCounted()
@@ -172,8 +171,7 @@ def study_directions(
                 found.append(recorded)
         done += len(some)
         progress(done)
-    if done < 3:
-        raise InputError(f"a correlation needs at least 3 frames, got {done}: give more of them")
+    check_number("frames to correlate", done, least=3)
     rows: list[DirectionRow] = []
     coverage, taken = {}, {}
     for one, count, found in zip(watched, counts, angles, strict=True):

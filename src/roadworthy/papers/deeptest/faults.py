@@ -371,8 +371,7 @@ def make_faults(model: str, rounds: int) -> list[Network[Any]]:
     from roadworthy.training.mutants import example_of, mutate, plan
     from roadworthy.training.mutants.operators import OPERATORS, RATIO_OPERATORS
 
-    if rounds < 1:
-        raise InputError(f"expected 1 round of mutants or more, got {rounds}")
+    check_number("rounds of mutants", rounds, least=1)
     module, variant = load_module(model), read_variant(located_weights(model))
     example = example_of(variant)
     found = []

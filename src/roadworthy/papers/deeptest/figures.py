@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from roadworthy._files import file_name
 from roadworthy.coverage.parameter_sets import ParameterSet
-from roadworthy.errors import InputError
+from roadworthy.errors import check_number
 from roadworthy.frames import Frame, Signals
 from roadworthy.images import write_image
 from roadworthy.papers.deeptest.activity import changed_image
@@ -203,8 +203,7 @@ def choose_findings(
     Raises:
         InputError: The count is less than one.
     """
-    if count < 1:
-        raise InputError(f"expected to check at least 1 finding of each model, got {count}")
+    check_number("findings to check", count, least=1)
     chosen = []
     for model in dict.fromkeys(one.model for one in findings):
         own = [one for one in findings if one.model == model]

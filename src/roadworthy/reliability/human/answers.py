@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from roadworthy._files import naming
 from roadworthy._tables import Table
-from roadworthy.errors import InputError, check_number, suggest
+from roadworthy.errors import InputError, check_known, check_number, suggest
 from roadworthy.visual_change.tolerance import Preserved, human_studies, known_tolerance
 
 WIDTH = 0.01
@@ -284,8 +284,7 @@ def read_answers(
     if not file.is_file():
         raise InputError(f"expected a CSV file of answers, found none at {file}")
     for name in columns or {}:
-        if name not in (*COLUMNS, _INSTEAD):
-            raise InputError(f"there is no column {name!r} to map: {suggest(name, (*COLUMNS, _INSTEAD))}")
+        check_known("there is no column", name, (*COLUMNS, _INSTEAD))
     named = {name: (columns or {}).get(name, name) for name in (*COLUMNS, _INSTEAD)}
     table = Table.read(file)
     change = "visual_change" if named["visual_change"] in table.columns else _INSTEAD

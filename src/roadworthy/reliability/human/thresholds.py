@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 
 from roadworthy._files import write_text
 from roadworthy._yaml import read_yaml
-from roadworthy.errors import InputError, UnknownNameError, check_number, suggest
+from roadworthy.errors import InputError, UnknownNameError, check_known, check_number
 from roadworthy.reliability.human.answers import Bins, HumanData, UnchangedAccuracy
 from roadworthy.reliability.human.spline import FEWEST_POINTS, SmoothingSpline, SplineFit
 from roadworthy.result_tables import ResultTable
@@ -146,8 +146,7 @@ def rule_named(name: str) -> ThresholdRule:
     Raises:
         UnknownNameError: None has it.
     """
-    if name not in RULES:
-        raise UnknownNameError(f"there is no rule {name!r} for thresholds: {suggest(name, RULES)}")
+    check_known("there is no rule", name, RULES, UnknownNameError)
     return RULES[name]
 
 

@@ -13,7 +13,7 @@ from itertools import accumulate, chain, compress, repeat
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from roadworthy.errors import InputError, suggest
+from roadworthy.errors import InputError, check_choice, suggest
 
 FORMAT = 1
 LEXICON = Path(__file__).with_name("lexicon.json.gz")
@@ -239,8 +239,7 @@ def lexicon(pos: PartOfSpeech) -> Lexicon:
         >>> "pedestrian" in lexicon("n").lemmas, "appear" in lexicon("v").lemmas
         (True, True)
     """
-    if pos not in ("n", "v"):
-        raise InputError(f"a part of speech must be 'n' or 'v', got {pos!r}")
+    check_choice("a part of speech", pos, ("n", "v"))
     return Lexicon.from_json(pos, _document()[pos])
 
 

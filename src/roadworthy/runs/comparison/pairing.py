@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from roadworthy.errors import InputError, shortened, suggest
+from roadworthy.errors import InputError, check_known, shortened
 from roadworthy.runs.store.stored_run import Stoppable, joined, quoted
 
 if TYPE_CHECKING:
@@ -165,8 +165,7 @@ def match_systems(
     if given:
         for names, known, run in ((given, before, "first"), (given.values(), after, "second")):
             for name in names:
-                if name not in known:
-                    raise InputError(f"the {run} run has no system {name!r}; {suggest(name, known)}")
+                check_known(f"the {run} run has no system", name, known)
         if len(set(given.values())) < len(given):
             raise InputError("a system of the second run can be compared with one of the first only")
         return dict(given)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Self
 
-from roadworthy.errors import InputError, UnknownNameError, suggest
+from roadworthy.errors import InputError, UnknownNameError, check_known, check_number
 from roadworthy.runs.executors.faults import TIMEOUT
 from roadworthy.runs.executors.work import BatchJob, Done, Executor, Session, WorkUnit, carry
 
@@ -95,13 +95,11 @@ def executor_for(
         roadworthy.errors.UnknownNameError: there is no executor 'threads'; known names are processes, ray, \
 serial
     """
-    if name not in EXECUTORS:
-        raise UnknownNameError(f"there is no executor {name!r}; {suggest(name, EXECUTORS)}")
+    check_known("there is no executor", name, EXECUTORS, UnknownNameError)
     if workers is not None and (type(workers) is not int or workers < 1):
         raise InputError(f"workers must be 1 or more, got {workers!r}")
     for what, amount in (("timeout_s", timeout_s), ("memory_mb", memory_mb)):
-        if amount is not None and not 0 < amount < math.inf:
-            raise InputError(f"{what} must be more than 0, got {amount!r}")
+        check_number(what, amount, above=0, below=math.inf)
     if name != "ray" and (address is not None or gpus):
         raise InputError("address and gpus are for the executor 'ray': use --executor ray")
     if name == "serial":

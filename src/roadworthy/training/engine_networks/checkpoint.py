@@ -13,7 +13,7 @@ import numpy as np
 
 from roadworthy._files import parse_json, replacing
 from roadworthy._yaml import read_yaml
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_choice
 from roadworthy.models.network import existing
 from roadworthy.models.torch_module import imported_torch, misfits, read_tensors, shapes_in
 from roadworthy.models.zoo.saved import weights_in
@@ -311,8 +311,7 @@ def read_checkpoint(
         8
     """
     path = Path(path)
-    if direction not in get_args(Direction):
-        raise InputError(f"direction must be {' or '.join(get_args(Direction))}, got {direction!r}")
+    check_choice("direction", direction, get_args(Direction))
     existing(path, "checkpoint")
     found = (
         read_onnx(path) if path.suffix == ".onnx" else read_tensors(path, instead=_INSTEAD, script=_SCRIPT)

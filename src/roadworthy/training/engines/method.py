@@ -31,9 +31,9 @@ Column = tuple[str, torch.Tensor]
 """A title, and images from -1 to 1."""
 
 
-def weighted(losses: Mapping[str, torch.Tensor], weights: object, *names: str) -> torch.Tensor:
-    """Return the sum of some losses, each times the weight of its name, added up in this order."""
-    first, *rest = (getattr(weights, name.replace(" ", "_")) * losses[name] for name in names)
+def weighted(losses: Mapping[str, torch.Tensor], weights: Mapping[str, float]) -> torch.Tensor:
+    """Return the sum of the losses that have a weight, each times it, in the order of the weights."""
+    first, *rest = (weight * losses[name] for name, weight in weights.items() if name in losses)
     total: torch.Tensor = sum(rest, first)
     return total
 

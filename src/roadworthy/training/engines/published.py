@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -39,44 +39,6 @@ from roadworthy.training.engines.settings import EngineSettings
 Pooled = NDArray[np.float64]
 
 
-def joined(
-    first: torch.Tensor,
-    edges: torch.Tensor | None = None,
-    context: torch.Tensor | None = None,
-    noise: torch.Tensor | None = None,
-) -> torch.Tensor:
-    """Return the inputs of a network as one tensor, in the order of its channels.
-
-    Args:
-        first: The label map, a channel per class; or the image, for a network that translates.
-        edges: Where things end: 0 or 1.
-        context: The image, 0 inside the hole, and the hole as a mask.
-        noise: Standard normal noise.
-
-    Example:
-        >>> joined(torch.zeros(1, 9, 8, 8), context=torch.zeros(1, 4, 8, 8)).shape
-        torch.Size([1, 13, 8, 8])
-    """
-    return torch.cat([one for one in (first, edges, context, noise) if one is not None], dim=1)
-
-
-@dataclass(frozen=True)
-class SynthesisWeights:
-    """How much the losses count; the numbers of Pix2pixHD, and the plain difference inside holes.
-
-    Attributes:
-        adversarial: What the discriminators say.
-        matching: What they see.
-        perceptual: What a trained network sees.
-        plain: The mean absolute difference in the hole, for a generator that knows the surroundings.
-    """
-
-    adversarial: float = 1.0
-    matching: float = 10.0
-    perceptual: float = 10.0
-    plain: float = 10.0
-
-
 class Synthesis(EngineMethod):
     """Trains a generator that paints images from label maps.
 
@@ -89,6 +51,8 @@ class Synthesis(EngineMethod):
     """
 
     name = "pix2pixhd"
+    # Of Pix2pixHD, and the plain difference inside holes, for a generator that knows the surroundings.
+    weights: ClassVar = {"adversarial": 1.0, "matching": 10.0, "perceptual": 10.0, "plain": 10.0}
 
     def __init__(
         self,
@@ -99,7 +63,7 @@ class Synthesis(EngineMethod):
         features: FeatureNetwork,
         ndf: int = 64,
     ) -> None:
-        self.inputs, self.weights = inputs, SynthesisWeights()
+        self.inputs = inputs
         discriminator = MultiscaleDiscriminator(inputs.labels + inputs.edges + 3, ndf=ndf, num_D=2)
         super().__init__(settings, {"generator": generator, "discriminator": discriminator}, ["generator"])
         self.features = features.to(self.device)
@@ -107,7 +71,7 @@ class Synthesis(EngineMethod):
     def _described(self, batch: Batch) -> torch.Tensor:
         """Return what the label map says, as generator and discriminators see it."""
         labels = one_hot(batch["labels"], self.inputs.labels)
-        return joined(labels, batch["edges"].float() if self.inputs.edges else None)
+        return torch.cat([labels, batch["edges"].float()], 1) if self.inputs.edges else labels
 
     def _hole(self, batch: Batch) -> torch.Tensor:
         """Return the holes to be painted: everything for a generator that knows no surroundings."""
@@ -121,7 +85,7 @@ class Synthesis(EngineMethod):
         """Return the images with the holes painted."""
         seen = self._described(batch)
         if self.inputs.context:
-            seen = joined(seen, context=with_hole(batch["image"], hole))
+            seen = torch.cat([seen, with_hole(batch["image"], hole)], 1)
         with self.autocast():
             found: torch.Tensor = self.networks["generator"](seen).float()
         return batch["image"] * (1 - hole) + found * hole
@@ -146,11 +110,9 @@ class Synthesis(EngineMethod):
             losses["perceptual"] = perceptual_loss(self.features, made, real)
         losses["adversarial"] = generator_loss(self.settings.loss, [one[-1] for one in fake], hole)
         losses["matching"] = feature_matching(truth, fake, hole)
-        counted = ["adversarial", "matching", "perceptual"]
         if self.inputs.context:
             losses["plain"] = masked_mean((made - real).abs(), hole)
-            counted.append("plain")
-        self.learn("generator", weighted(losses, self.weights, *counted))
+        self.learn("generator", weighted(losses, self.weights))
         self.freeze("discriminator", frozen=False)
         return {name: loss.detach() for name, loss in losses.items()}
 
@@ -183,42 +145,6 @@ def frechet(mine: list[Pooled], yours: list[Pooled], features: FeatureNetwork) -
     if min(len(one), len(other)) < 2:
         return {}
     return {f"Fréchet distance in {features.name}": frechet_distance(one, other)}
-
-
-@dataclass(frozen=True)
-class UnitWeights:
-    """How much the losses of UNIT count; the numbers of the public configuration.
-
-    Attributes:
-        adversarial: What the discriminators say.
-        reconstruction: An image that was encoded and decoded again.
-        kl: Latent codes are near a standard normal one.
-        cycle: An image that was translated there and back.
-        cycle_kl: Latent codes of translated images.
-    """
-
-    adversarial: float = 1.0
-    reconstruction: float = 10.0
-    kl: float = 0.01
-    cycle: float = 10.0
-    cycle_kl: float = 0.01
-
-
-@dataclass(frozen=True)
-class UgatitWeights:
-    """How much the losses of UGATIT count; the numbers of the public code.
-
-    Attributes:
-        adversarial: What the discriminators and their attention say.
-        cycle: An image that was translated there and back.
-        identity: An image that was translated into what it is already.
-        attention: Whether the generator's attention knows the two domains apart.
-    """
-
-    adversarial: float = 1.0
-    cycle: float = 10.0
-    identity: float = 10.0
-    attention: float = 1000.0
 
 
 _OTHER = {"a": "b", "b": "a"}  # domains
@@ -270,6 +196,13 @@ class Unit(_Translation):
     """
 
     name = "unit"
+    weights: ClassVar = {
+        "adversarial": 1.0,
+        "reconstruction": 10.0,
+        "kl": 0.01,
+        "cycle": 10.0,
+        "cycle kl": 0.01,
+    }
 
     def __init__(
         self,
@@ -280,7 +213,6 @@ class Unit(_Translation):
         dim: int = 64,
         scales: int = 3,
     ) -> None:
-        self.weights = UnitWeights()
         networks = {domain: VAEGen(network) for domain in ("a", "b")}
         judges = {f"judge {domain}": MsImageDis(dim=dim, num_scales=scales) for domain in ("a", "b")}
         super().__init__(settings, {**networks, **judges}, ["a", "b"])
@@ -314,7 +246,7 @@ class Unit(_Translation):
         losses = {
             "discriminator": sum_of(discriminator_loss(kind, real[domain], fake[domain]) for domain in images)
         }
-        self.learn("discriminator", self.weights.adversarial * losses["discriminator"])
+        self.learn("discriminator", self.weights["adversarial"] * losses["discriminator"])
         self.freeze("judge a", "judge b")
         with self.autocast():
             again = {domain: self._network(domain).decode(noisy[domain]) for domain in images}
@@ -329,10 +261,7 @@ class Unit(_Translation):
             "cycle": sum_of(_apart(back[domain], images[domain]) for domain in images),
             "cycle kl": sum_of(kl_loss(recoded[domain]) for domain in images),
         }
-        self.learn(
-            "generator",
-            weighted(losses, self.weights, "adversarial", "reconstruction", "kl", "cycle", "cycle kl"),
-        )
+        self.learn("generator", weighted(losses, self.weights))
         self.freeze("judge a", "judge b", frozen=False)
         return {name: loss.detach() for name, loss in losses.items()}
 
@@ -349,6 +278,7 @@ class Ugatit(_Translation):
     """
 
     name = "ugatit"
+    weights: ClassVar = {"adversarial": 1.0, "cycle": 10.0, "identity": 10.0, "attention": 1000.0}
 
     def __init__(
         self,
@@ -359,7 +289,6 @@ class Ugatit(_Translation):
         ndf: int = 64,
         layers: tuple[int, int] = (5, 7),
     ) -> None:
-        self.weights = UgatitWeights()
         # Named by what they make, and what they judge.
         networks: dict[str, nn.Module] = {domain: ResnetGenerator(network) for domain in ("a", "b")}
         for domain in ("a", "b"):
@@ -407,7 +336,7 @@ class Ugatit(_Translation):
                 for domain in domains
             )
         }
-        self.learn("discriminator", self.weights.adversarial * losses["discriminator"])
+        self.learn("discriminator", self.weights["adversarial"] * losses["discriminator"])
         self.freeze(*self.judges)
         back = {domain: self._attended(domain, made[other[domain]])[0] for domain in domains}
         same, own = {}, {}
@@ -423,9 +352,7 @@ class Ugatit(_Translation):
                 _answered(attention[domain], 1.0) + _answered(own[domain], 0.0) for domain in domains
             ),
         }
-        self.learn(
-            "generator", weighted(losses, self.weights, "adversarial", "cycle", "identity", "attention")
-        )
+        self.learn("generator", weighted(losses, self.weights))
         self.freeze(*self.judges, frozen=False)
         for domain in domains:
             self.networks[domain].apply(clip_rho)

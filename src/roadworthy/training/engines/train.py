@@ -11,7 +11,7 @@ from typing import Any, Literal
 import torch
 
 from roadworthy.cases import Dataset
-from roadworthy.errors import InputError, suggest
+from roadworthy.errors import InputError, check_known
 from roadworthy.ontology import VOID, ontology
 from roadworthy.training.engine_networks.settings import (
     NetworkInputs,
@@ -100,10 +100,7 @@ def train_synthesis(
         InputError: Something cannot be used, or the training diverged.
     """
     settings, watcher = settings or EngineSettings(), watcher or Watcher()
-    if architecture not in _PAINTERS:
-        raise InputError(
-            f"{architecture!r} is not a network for synthesis: {suggest(architecture, _PAINTERS)}"
-        )
+    check_known("there is no network for synthesis", architecture, _PAINTERS)
     sets = (data,) if isinstance(data, Dataset) else tuple(data)
     known = classes_in(_some(sets), [one for one in ontology().label_classes if one != VOID])
     inputs = NetworkInputs(labels=len(known) + 1, edges=edges, context=context)
@@ -146,7 +143,7 @@ def train_synthesis(
         size=size,
         data=writing.data_notes(purpose, [training], [checked]),
         training=writing.training_note(
-            "pix2pixhd", settings, fitted, weights=vars(method.weights), perceptual=features.name
+            "pix2pixhd", settings, fitted, weights=method.weights, perceptual=features.name
         ),
         metrics=_metrics(fitted, len(checked)),
         half=half,
@@ -227,7 +224,7 @@ def train_translation(
         inputs=NetworkInputs(),
         size=size,
         data=[note for one, other in parts for note in writing.data_notes(purpose, [one], [other])],
-        training=writing.training_note(method, settings, fitted, weights=vars(learner.weights)),
+        training=writing.training_note(method, settings, fitted, weights=learner.weights),
         metrics=_metrics(fitted, min(len(parts[0][1]), len(parts[1][1]))),
         half=half,
     )

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import fx, nn
 
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_known
 from roadworthy.training.mutants.operators import Mutation
 
 RECURRENT = (nn.LSTM, nn.GRU, nn.RNN)
@@ -137,8 +137,7 @@ class Chain:
         if name in self.repeated:
             raise InputError(f"layer {name!r} runs several times, and a mutant of it would change all")
         known = {one.name: one for one in self.layers}
-        if name not in known:
-            raise InputError(f"there is no layer {name!r}; there are {', '.join(known)}")
+        check_known("there is no layer", name, known)
         return known[name]
 
     @property

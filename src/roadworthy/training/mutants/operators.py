@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -230,8 +231,7 @@ class Mutation(PlannedMutation):
                 raise InputError(f"{self.operator} takes no ratio, got {self.ratio}: it changes one layer")
             if not self.layer:
                 raise InputError(f"{self.operator} needs the name of a layer")
-        if not 0 < self.sigma < float("inf"):
-            raise InputError(f"sigma must be above 0 and finite, got {self.sigma}")
+        check_number("sigma", self.sigma, above=0, below=math.inf)
         if (self.operator == "LA") != (self.added is not None):
             raise InputError(
                 f"what is added is for LA, and LA needs it, got {self.operator} and {self.added}"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from roadworthy.cases import Dataset
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_number
 from roadworthy.models.torch_module import imported_torch
 from roadworthy.models.zoo import Variant
 from roadworthy.seeding import rng_for
@@ -371,8 +371,7 @@ class ParameterSearch:
         Raises:
             InputError: Fewer than one are asked for.
         """
-        if count < 1:
-            raise InputError(f"at least one value must be asked for, got {count}")
+        check_number("values that are asked for", count, least=1)
         start = self.values.harmless if self.best is None else self.best
         if self.crashing is not None:
             return self._between(start, self.crashing, count)

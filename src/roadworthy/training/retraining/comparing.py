@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_number
 from roadworthy.seeding import rng_for
 from roadworthy.training.retraining.material import CLEAN
 
@@ -195,8 +195,7 @@ def judged(comparisons: Sequence[ErrorComparison], tolerance: float = TOLERANCE)
         >>> print(judged([clean, rain]))
         NOT CALLED BETTER (worse): the clean steering error rose: MSE 1 to 1.2 (°)², by +0.2 [+0.1, +0.3]
     """
-    if not tolerance >= 0:
-        raise InputError(f"the tolerance must be a share of 0 or more, got {tolerance}")
+    check_number("the tolerance", tolerance, least=0)
     clean = [one for one in comparisons if one.kind == CLEAN]
     changed = [one for one in comparisons if one.kind != CLEAN]
     if not clean or not changed:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._files import as_record, naming, read_record
-from roadworthy.errors import InputError, check_known
+from roadworthy.errors import InputError, check_known, check_number
 from roadworthy.models.zoo import Variant, load_module, located_weights
 from roadworthy.result_tables import ResultTable
 from roadworthy.seeding import rng_for
@@ -64,8 +64,7 @@ class RetrainingPlan:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not 0 < self.share < 1:
-            raise InputError(f"share must be between 0 and 1, got {self.share}")
+        check_number("share", self.share, above=0, below=1)
         for name, known in (("split", Split), ("first", First)):
             if getattr(self, name) not in get_args(known):
                 words = " or ".join(get_args(known))

@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.errors import EngineError, InputError, NotApplicable, suggest
+from roadworthy.errors import EngineError, InputError, NotApplicable, check_known
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.images import Image
 from roadworthy.transforms.engines.backend import Backend, EngineResult, EngineTask, Support, blended
@@ -268,8 +268,7 @@ def transform_named(text: str, engines: Sequence[UserEngine]) -> Transform:
     if kind != "engine":
         return parse_transform(text)
     known = {one.name: one for one in engines}
-    if name not in known:
-        raise InputError(f"there is no engine {name!r} among those given; {suggest(name, known)}")
+    check_known("there is no engine", name, known)
     if len(known[name].supported) != 1:
         raise InputError(
             f"the engine {name!r} supports {len(known[name].supported)} operations, so it is not clear which "

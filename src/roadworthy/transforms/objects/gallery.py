@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from roadworthy._files import is_file, naming, read_json, stamp_of
 from roadworthy._frozen import FrozenDict
-from roadworthy.errors import FrameError, InputError
+from roadworthy.errors import FrameError, InputError, check_number
 from roadworthy.images import read_pixels
 from roadworthy.ontology import ontology
 from roadworthy.transforms.wording import described
@@ -141,8 +141,7 @@ class CutOut:
         element = ontology().resolve(self.element)
         given = self.properties.items()
         known = {key: ontology().check_property(element.name, key, value) for key, value in given}
-        if not 0 < self.height < math.inf:
-            raise InputError(f"the cut-out {self.name!r} must be higher than 0 m, got {self.height}")
+        check_number(f"the height of the cut-out {self.name!r}", self.height, above=0, below=math.inf)
         thing = self.thing or self.name
         vars(self).update(element=element.name, properties=FrozenDict(known), thing=thing)
 

@@ -68,5 +68,5 @@ def test_what_is_outside_is_refused() -> None:
     search = ParameterSearch(SearchRange(30, 1, 1, whole=True))
     with pytest.raises(InputError, match="outside the range from 1 to 30"):
         search.tell(31.0, crashes=False)
-    with pytest.raises(InputError, match="at least one value"):
+    with pytest.raises(InputError, match="values that are asked for must be 1 or more"):
         search.proposals(0)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from roadworthy.errors import InputError, RuleError, suggest
+from roadworthy.errors import InputError, RuleError, check_known
 from roadworthy.models.recorded import SEES_NO_CHANGE, Truth
 from roadworthy.runs.suites.forms import EntryForm, Number, Some, Text, Tolerance, setting
 from roadworthy.runs.suites.kinds.base import Context, Kind, OtherTask, Part
@@ -112,8 +112,7 @@ class RulesKind(Kind[RuleForm | RulesForm, "RulePlan"]):
                     raise InputError(f"{file}:{one.line}: the id {one.id!r} is used twice; give one another")
                 texts[one.id] = one.text, f"{file}:{one.line}"
         for wanted in entry.only or ():
-            if wanted not in texts:
-                raise InputError(f"only: the file has no rule {wanted!r}; {suggest(wanted, texts)}")
+            check_known("only: the file has no rule", wanted, texts)
         for id, (text, where) in texts.items():
             if entry.only and id not in entry.only:
                 continue
