@@ -86,7 +86,9 @@ class _Merger:
             self._begin(file, name, entry)
             self._extend(file, "elements", name, entry)
         for name, addition in content.extend.items():
-            check_known(f"{file.where('extend', name)}: there is no element", name, self.drafts, OntologyError)
+            check_known(
+                f"{file.where('extend', name)}: there is no element", name, self.drafts, OntologyError
+            )
             self._extend(file, "extend", name, addition)
 
     def _begin(self, file: YamlFile, name: str, entry: _Entry) -> None:

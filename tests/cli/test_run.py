@@ -201,7 +201,7 @@ def test_what_is_wrong_is_underlined_and_ends_with_2(roadworthy: Callable[..., R
         (("--out", "night.suite.yaml"), "night.suite.yaml: a file has this name"),
         (("--workers", "0"), "--workers must be 1 or more, got 0"),
         (("--address", "auto"), "add --executor ray"),
-        (("--timeout", "nan"), "--timeout must be a number of seconds above 0, got nan"),
+        (("--timeout", "nan"), "--timeout must be above 0 and finite, got nan"),
     ],
 )
 def test_bad_options_are_refused_before_anything_is_opened(

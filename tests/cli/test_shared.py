@@ -465,7 +465,7 @@ class TestDeclaring:
         flag = SimpleNamespace(is_flag=True, metavar=None)
         named = SimpleNamespace(is_flag=False, metavar="DATA")
         plain = SimpleNamespace(is_flag=False, metavar=None)
-        _commands._improved([flag, named, plain])
+        _commands.Command.get_params(SimpleNamespace(), None)
         assert (flag.metavar, plain.metavar) == ("", None)
         assert named._custom_shell_complete is _commands._names_for
         assert not hasattr(plain, "_custom_shell_complete")

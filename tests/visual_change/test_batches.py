@@ -51,10 +51,9 @@ class TestBatches:
         assert many(ReferenceImage(images[1]), changes, threads=threads).tolist() == of_one
 
     def test_viewing_conditions_reach_every_image(self) -> None:
-        images = np.stack([picture(), picture()])
         changes = np.stack([noisy(picture(), 0.5)] * 2)
-        assert visual_changes(images, changes, Viewing(distance=10)).min() > 0
-        assert visual_changes(images, changes, Viewing(distance=160)).max() == 0
+        assert visual_changes(ReferenceImage(picture(), Viewing(distance=10)), changes).min() > 0
+        assert visual_changes(ReferenceImage(picture(), Viewing(distance=160)), changes).max() == 0
 
     def test_none_gives_none(self) -> None:
         none = np.empty((0, 32, 32), np.uint8)
@@ -66,8 +65,6 @@ class TestBatches:
             visual_changes(images, images[:1])
         with pytest.raises(FrameError, match=r"\(n, height, width, 3\), got shape \(96, 128\)"):
             visual_changes(ReferenceImage(images[0]), images[0])
-        with pytest.raises(InputError, match="viewing belongs to the reference"):
-            visual_changes(ReferenceImage(images[0]), images, Viewing())
         with pytest.raises(FrameError, match=r"the reference images must .* got a list"):
             visual_changes([picture()], images)  # type: ignore[arg-type]
 
@@ -84,5 +81,5 @@ class TestBatches:
     @pytest.mark.parametrize("threads", [0, -1])
     def test_there_is_at_least_one_thread(self, threads: int) -> None:
         images = np.stack([picture(), picture()])
-        with pytest.raises(InputError, match=f"threads must be at least 1, got {threads}"):
+        with pytest.raises(InputError, match=f"threads must be 1 or more, got {threads}"):
             visual_changes(images, images, threads=threads)

@@ -14,7 +14,6 @@ from tests.visual_change.pictures import CHANGES, noisy, picture, sharpened
 from roadworthy.errors import FrameError, InputError
 from roadworthy.visual_change import (
     ReferenceImage,
-    Viewing,
     vif,
     vif_pixel,
     vifs,
@@ -33,14 +32,14 @@ CLOSE = {"vif": 2e-5, "vif_pixel": 1e-5, "vsnr": 1e-3, "visual_change": 2e-5}
 SIZES = [(96, 128), (73, 101), (33, 64), (21, 30), (16, 16), (9, 40), (1, 1)]
 
 
-def on_device(measure: str, references: Any, changes: Any, viewing: Viewing | None = None) -> NDArray[Any]:
+def on_device(measure: str, references: Any, changes: Any) -> NDArray[Any]:
     """What is done with tensors of a GPU, here with tensors of the CPU where there is none."""
     from roadworthy.visual_change._tensors import measured
 
     before, after = (
         images.to(DEVICE) if isinstance(images, torch.Tensor) else images for images in (references, changes)
     )
-    return measured(measure, before, after, viewing or Viewing())
+    return measured(measure, before, after)
 
 
 def batch(height: int = 96, width: int = 128) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
@@ -112,13 +111,6 @@ print("torch" in sys.modules)
     assert shown.stdout == "False\n"
 
 
-def test_viewing_conditions_count() -> None:
-    image = picture()
-    before, after = (torch.from_numpy(images)[None] for images in (image, noisy(image, 0.5)))
-    assert on_device("visual_change", before, after, Viewing(distance=10))[0] > 0
-    assert on_device("visual_change", before, after, Viewing(distance=160))[0] == 0
-
-
 def test_the_tensors_stay_as_they_are_and_have_no_gradient() -> None:
     references, changes = (torch.from_numpy(images).float() for images in batch(40, 50))
     before = references.clone(), changes.clone()
@@ -183,9 +175,9 @@ class TestErrors:
 
         image = torch.zeros((32, 32))
         with pytest.raises(FrameError, match=r"the reference's shape \(32, 32\), got \(32, 31\)"):
-            measured("vif", image, image[:, 1:], Viewing(), batch=False)
+            measured("vif", image, image[:, 1:], batch=False)
         with pytest.raises(FrameError, match=r"\(height, width\) or .* got shape \(1, 2, 32, 32\)"):
-            measured("vif", torch.zeros((1, 2, 32, 32)), image, Viewing(), batch=False)
+            measured("vif", torch.zeros((1, 2, 32, 32)), image, batch=False)
 
     def test_devices_that_do_not_fit(self) -> None:
         image = torch.zeros((1, 32, 32))

@@ -64,7 +64,7 @@ def test_unknown_names() -> None:
         tolerated(0.5, "frosst")
     with pytest.raises(UnknownNameError, match="no study 'coco' of human tolerance"):
         tolerated(0.5, "frost", study="coco")
-    with pytest.raises(InputError, match="correctness or prediction, got 'speed'"):
+    with pytest.raises(InputError, match="one of correctness, prediction, got 'speed'"):
         tolerated(0.5, "frost", requirement="speed")  # type: ignore[arg-type]
 
 

@@ -11,7 +11,7 @@ from benchmarks.vif.plain import plain_excess
 from tests.visual_change.pictures import noisy, picture, shown
 
 from roadworthy.errors import InputError
-from roadworthy.visual_change import Viewing, visual_change, vsnr
+from roadworthy.visual_change import ReferenceImage, Viewing, visual_change, vsnr
 from roadworthy.visual_change._visibility import WEBER, Masking
 
 
@@ -79,10 +79,10 @@ class TestVisibility:
     def test_fine_noise_is_seen_from_near_and_not_from_far(self) -> None:
         image = picture()
         changed = noisy(image, 0.5)
-        assert math.isfinite(vsnr(image, changed, Viewing(distance=10)))
-        assert vsnr(image, changed, Viewing(distance=160)) == math.inf
-        assert visual_change(image, changed, Viewing(distance=10)) > 0
-        assert visual_change(image, changed, Viewing(distance=160)) == 0
+        assert math.isfinite(ReferenceImage(image, Viewing(distance=10)).vsnr(changed))
+        assert ReferenceImage(image, Viewing(distance=160)).vsnr(changed) == math.inf
+        assert ReferenceImage(image, Viewing(distance=10)).visual_change(changed) > 0
+        assert ReferenceImage(image, Viewing(distance=160)).visual_change(changed) == 0
 
     def test_a_regular_pattern_that_vanishes_is_seen(self) -> None:
         """Its wavelet details are all the same: they have an energy, but no deviation from their mean."""
@@ -100,7 +100,9 @@ class TestVisibility:
     def test_the_display_decides_what_is_seen_of_the_dark(self) -> None:
         image = picture(contrast=0.5)
         changed = noisy(image, 8)
-        assert vsnr(image, changed) != vsnr(image, changed, Viewing(gamma=1.0, black_level=1.0))
+        assert vsnr(image, changed) != ReferenceImage(image, Viewing(gamma=1.0, black_level=1.0)).vsnr(
+            changed
+        )
 
     @pytest.mark.parametrize("name", ["resolution", "distance", "gain", "gamma"])
     @pytest.mark.parametrize("value", [0, -1.5, math.inf, math.nan])

@@ -139,26 +139,29 @@ def _info(parameter: inspect.Parameter, form: str, help: str) -> Any:
     return typer.Option(*names, metavar=metavar or None, help=help, **limits)
 
 
-class Command(TyperCommand):
+class _Helpful:
+    """What commands and groups have in common."""
+
+    def __init__(self, *given: Any, help: str | None = None, **others: Any) -> None:
+        super().__init__(*given, help=_flowing(help), **others)  # type: ignore[call-arg]
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters; switches take no value, and the names of known things can be completed."""
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for one in params:
+            if getattr(one, "is_flag", False) and one.metavar is None:
+                one.metavar = ""
+            if one.metavar in _NAMED:
+                one._custom_shell_complete = _names_for
+        return params
+
+
+class Command(_Helpful, TyperCommand):
     """A command."""
 
-    def __init__(self, *given: Any, help: str | None = None, **others: Any) -> None:
-        super().__init__(*given, help=_flowing(help), **others)
 
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Return the parameters; switches take no value, and the names of known things can be completed."""
-        return _improved(super().get_params(ctx))
-
-
-class Group(TyperGroup):
+class Group(_Helpful, TyperGroup):
     """A group of commands."""
-
-    def __init__(self, *given: Any, help: str | None = None, **others: Any) -> None:
-        super().__init__(*given, help=_flowing(help), **others)
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Return the parameters; switches take no value, and the names of known things can be completed."""
-        return _improved(super().get_params(ctx))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that is asked for; where there is none, say which one lists things."""
@@ -188,15 +191,6 @@ def _where_listed(ctx: Any, asked: str) -> str:
 def _flowing(text: str | None) -> str | None:
     """Return a help text whose paragraphs break where the terminal does, not where the source does."""
     return text and re.sub(r"(?<=\S)[ \t]*\n[ \t]*(?=[^\s*-])", " ", text)
-
-
-def _improved(params: list[Any]) -> list[Any]:
-    for one in params:
-        if getattr(one, "is_flag", False) and one.metavar is None:
-            one.metavar = ""
-        if one.metavar in _NAMED:
-            one._custom_shell_complete = _names_for
-    return params
 
 
 def _names_for(_context: Any, parameter: Any, begun: str) -> list[str]:

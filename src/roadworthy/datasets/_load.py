@@ -15,7 +15,7 @@ from roadworthy._frozen import FrozenDict
 from roadworthy._options import check_path, checked_options, options_of, takes_path
 from roadworthy.cases import Dataset
 from roadworthy.datasets._base import FILM_ENDINGS, IMAGE_ENDINGS, drives_by_time, file_names
-from roadworthy.errors import InputError, UnknownNameError, suggest
+from roadworthy.errors import InputError, UnknownNameError, check_known
 from roadworthy.frames import Frame
 from roadworthy.frames.frame import with_history
 from roadworthy.places import is_address, local
@@ -125,8 +125,7 @@ class ChosenFrames:
             raise InputError(f"{data.name} does not list frame ids, so frames cannot be chosen by id")
         places = {id: index for index, id in enumerate(known)}
         for id in ids:
-            if id not in places:
-                raise InputError(f"{data.name} has no frame {id!r} in its {len(data)}; {suggest(id, places)}")
+            check_known(f"{data.name} has {len(data)} frames, and none is", id, places)
         return cls(name, data, sorted({places[id] for id in ids}))
 
     def sampled(self, count: int) -> ChosenFrames:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from hashlib import sha256
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +28,10 @@ _KEPT = 4  # embeddings of images, which take seconds each
 class _Imported:
     """A public network with its sessions, which stay behind when it travels to another process."""
 
-    def __init__(self, name: str, threads: int = 0) -> None:
-        self.name = name
+    usual: ClassVar[str]
+
+    def __init__(self, name: str = "", threads: int = 0) -> None:
+        self.name = name or self.usual
         self.threads = threads
         check_imported(self._network)
 
@@ -58,8 +60,7 @@ class BoxSegmenter(_Imported):
         UnknownNameError: It is not imported; says how to get it.
     """
 
-    def __init__(self, name: str = "sam2-tiny", threads: int = 0) -> None:
-        super().__init__(name, threads)
+    usual = "sam2-tiny"
 
     @cached_property
     def _embeddings(self) -> dict[str, dict[str, NDArray[Any]]]:
@@ -125,8 +126,7 @@ class Inpainter(_Imported):
         UnknownNameError: It is not imported; says how to get it.
     """
 
-    def __init__(self, name: str = "migan", threads: int = 0) -> None:
-        super().__init__(name, threads)
+    usual = "migan"
 
     def fill(self, image: NDArray[np.uint8], mask: NDArray[np.bool_]) -> NDArray[np.uint8]:
         """Return the image with the masked pixels filled; those around them blend in.

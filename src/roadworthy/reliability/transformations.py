@@ -27,12 +27,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import pairwise
+from pathlib import Path as FilePath
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 
 from roadworthy import transforms
 from roadworthy._frozen import frozen
+from roadworthy._yaml import read_yaml
 from roadworthy.cases import Dataset, FrameSource, originals
 from roadworthy.errors import InputError, NotApplicable, UnknownNameError, check_choice
 from roadworthy.frames import Frame
@@ -41,6 +43,7 @@ from roadworthy.registry import Registry
 from roadworthy.seeding import rng_for
 from roadworthy.transforms import Transform, reference_of
 
+_PAPER = FilePath(__file__).with_name("transformations.yaml")
 Path: TypeAlias = Callable[[float], transforms.Transform]
 """From a number from 0 to 1 to a transform."""
 Made = TypeVar("Made", bound=Path)
@@ -209,105 +212,48 @@ def _between(low: float, high: float, share: float) -> float:
     return round(low + (high - low) * round(share * 999) / 999, 4)
 
 
-def _drawn(kind: type[transforms.Transform], share: float, **settings: Any) -> transforms.Transform:
+def _drawn(share: float, *, kind: type[transforms.Transform], settings: Mapping[str, Any]) -> Transform:
     """Return what the authors draw: settings that are two numbers are drawn between them."""
-    drawn = {name: one for name, one in settings.items() if not isinstance(one, tuple)}
-    ranges = {name: one for name, one in settings.items() if isinstance(one, tuple)}
-    return kind(**drawn, **{name: _between(one[0], one[1], share) for name, one in ranges.items()})
+    drawn = {
+        name: _between(one[0], one[1], share) if isinstance(one, list) else one
+        for name, one in settings.items()
+    }
+    return kind(**drawn)
 
 
-def _published_brightness(share: float) -> transforms.Transform:
-    return transforms.Brightness(bias=255 * _between(0, 1, share), space="value")
-
-
-def _published_jpeg(share: float) -> transforms.Transform:
-    return transforms.JPEG(quality=min(round(_between(1, 1000, share)), 100))
-
-
-transformation(
-    "rgb-shift",
-    summary="each colour channel is shifted up or down",
-    hazards=(Hazard("light sources", "wavelength", "other than"),),
-    published=partial(_drawn, transforms.RGBShift, shift=(150, 400), draw="uniform"),
-    aliases=("rgb",),
-)(transforms.RGBShift.at)
-
-transformation(
-    "contrast",
-    summary="everything comes nearer to the mean colour",
-    hazards=(Hazard("medium", "transparency", "less"),),
-    published=partial(_drawn, transforms.Contrast, gain=(0.01, 0.9)),
-)(transforms.Contrast.at)
-
-transformation(
-    "defocus-blur",
-    summary="the lens is out of focus",
-    hazards=(Hazard("observer: optomechanics", "focus", "other than", 1018),),
-    published=partial(_drawn, transforms.DefocusBlur, radius=(1, 10), alias_blur=(0, 1)),
-    aliases=("defocus",),
-)(transforms.DefocusBlur.at)
-
-
-@transformation(
-    "brightness",
-    summary="too much light",
-    hazards=(Hazard("light sources", "intensity", "more"),),
-    published=_published_brightness,
-)
-def brightness(strength: float) -> transforms.Transform:
+def _brightness(strength: float) -> Transform:
     """Raise the value of HSV by up to 255 levels."""
     return transforms.Brightness.at(strength, space="value")
 
 
-transformation(
-    "frost",
-    summary="ice on the glass in front of the camera",
-    hazards=(Hazard("observer: optomechanics", "cleanness of the lens", "less"),),
-    published=partial(_drawn, transforms.Frost, scale=(0.01, 1), frost=(0.01, 1)),
-)(transforms.Frost.at)
+def _published_brightness(share: float) -> Transform:
+    return transforms.Brightness(bias=255 * _between(0, 1, share), space="value")
 
-transformation(
-    "colour-jitter",
-    summary="brightness, contrast, saturation and hue are off",
-    hazards=(Hazard("observer: electronics", "colour processing", "other than"),),
-    published=partial(
-        _drawn,
-        transforms.ColourJitter,
-        brightness=(0.5, 1),
-        contrast=(0.5, 1),
-        saturation=(0.5, 1),
-        hue=0.5,
-        draw="uniform",
-    ),
-    aliases=("color-jitter", "jitter"),
-)(transforms.ColourJitter.at)
 
-transformation(
-    "jpeg",
-    summary="the image is stored with loss",
-    hazards=(Hazard("observer: electronics", "quality of transmission", "less"),),
-    published=_published_jpeg,
-    aliases=("jpeg-compression",),
-)(transforms.JPEG.at)
+def _published_jpeg(share: float) -> Transform:
+    return transforms.JPEG(quality=min(round(_between(1, 1000, share)), 100))
 
-transformation(
-    "gaussian-noise",
-    summary="noise of the sensor",
-    hazards=(Hazard("observer: electronics", "noise", "more"),),
-    published=partial(_drawn, transforms.GaussianNoise, sigma=(0.08, 0.9)),
-    aliases=("noise",),
-)(transforms.GaussianNoise.at)
 
-PAPER_TRANSFORMATIONS = (
-    "rgb-shift",
-    "contrast",
-    "defocus-blur",
-    "frost",
-    "brightness",
-    "gaussian-noise",
-    "colour-jitter",
-    "jpeg",
-)
+_PATHS: Mapping[str, Path] = {"brightness": _brightness}
+_PUBLISHED: Mapping[str, Path] = {"brightness": _published_brightness, "jpeg": _published_jpeg}
+
+
+def _register_paper() -> tuple[str, ...]:
+    """Register the eight of the paper, and return their names."""
+    told = read_yaml(_PAPER, "file of transformations", "names").data
+    for name, one in told.items():
+        kind = transforms.kind_of(name)
+        transformation(
+            name,
+            summary=one["summary"],
+            hazards=(Hazard(*one["hazard"]),),
+            published=_PUBLISHED.get(name) or partial(_drawn, kind=kind, settings=one["published"]),
+            aliases=tuple(one.get("aliases", ())),
+        )(_PATHS.get(name, kind.at))
+    return tuple(told)
+
+
+PAPER_TRANSFORMATIONS = _register_paper()
 """The eight of the paper, in the order of its Table 1."""
 
 

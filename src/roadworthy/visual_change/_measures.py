@@ -154,7 +154,7 @@ def vif_pixel(reference: Picture, changed: Picture) -> float:
     return _one("vif_pixel", reference, changed)
 
 
-def vsnr(reference: Picture, changed: Picture, viewing: Viewing | None = None) -> float:
+def vsnr(reference: Picture, changed: Picture) -> float:
     """Return the visual signal-to-noise ratio in decibels (Chandler and Hemami 2007).
 
     Infinite exactly when the change cannot be seen: at each of five scales its contrast is at most the
@@ -174,10 +174,10 @@ def vsnr(reference: Picture, changed: Picture, viewing: Viewing | None = None) -
         >>> round(vsnr(image, image // 2), 1)
         13.6
     """
-    return _one("vsnr", reference, changed, viewing)
+    return _one("vsnr", reference, changed)
 
 
-def visual_change(reference: Picture, changed: Picture, viewing: Viewing | None = None) -> float:
+def visual_change(reference: Picture, changed: Picture) -> float:
     """Return the visual change Δv, from 0 to 1 (Definition 1 of Hu et al. 2022).
 
     It is 0 where VSNR is infinite (nobody sees the change) or VIF is above 1 (the change improves the image),
@@ -191,29 +191,25 @@ def visual_change(reference: Picture, changed: Picture, viewing: Viewing | None 
         >>> round(visual_change(image, image // 2), 3)
         0.281
     """
-    return _one("visual_change", reference, changed, viewing)
+    return _one("visual_change", reference, changed)
 
 
 def vifs(references: References, changes: Picture, *, threads: int = 1) -> Doubles:
     """Return `vif` of each of many changed images; the arguments are those of `visual_changes`."""
-    return _many("vif", references, changes, None, threads)
+    return _many("vif", references, changes, threads)
 
 
 def vifs_pixel(references: References, changes: Picture, *, threads: int = 1) -> Doubles:
     """Return `vif_pixel` of each of many changed images; the arguments are those of `visual_changes`."""
-    return _many("vif_pixel", references, changes, None, threads)
+    return _many("vif_pixel", references, changes, threads)
 
 
-def vsnrs(
-    references: References, changes: Picture, viewing: Viewing | None = None, *, threads: int = 1
-) -> Doubles:
+def vsnrs(references: References, changes: Picture, *, threads: int = 1) -> Doubles:
     """Return `vsnr` of each of many changed images; the arguments are those of `visual_changes`."""
-    return _many("vsnr", references, changes, viewing, threads)
+    return _many("vsnr", references, changes, threads)
 
 
-def visual_changes(
-    references: References, changes: Picture, viewing: Viewing | None = None, *, threads: int = 1
-) -> Doubles:
+def visual_changes(references: References, changes: Picture, *, threads: int = 1) -> Doubles:
     """Return the visual change of each of many changed images.
 
     Arrays, and tensors of the CPU, are treated one by one. Tensors of a GPU are treated together, on it.
@@ -223,12 +219,11 @@ def visual_changes(
             one for all of them, as a batch of one or as a `ReferenceImage`, which saves more than half of the
             time.
         changes: The changed images, of the same shape; tensors if the references are.
-        viewing: The conditions of viewing; a `ReferenceImage` brings its own.
         threads: How many arrays to treat at a time.
 
     Raises:
         FrameError: These are no images, or do not fit together.
-        InputError: There are no threads, or there are viewing conditions beside a `ReferenceImage`.
+        InputError: There are no threads.
 
     Example:
         >>> rng = np.random.default_rng(1)
@@ -239,25 +234,23 @@ def visual_changes(
         >>> visual_changes(np.stack([image] * 3), changes, threads=2).round(3).tolist()
         [0.0, 0.281, 0.525]
     """
-    return _many("visual_change", references, changes, viewing, threads)
+    return _many("visual_change", references, changes, threads)
 
 
-def _one(measure: Measure, reference: Any, changed: Any, viewing: Viewing | None = None) -> float:
+def _one(measure: Measure, reference: Any, changed: Any) -> float:
     reference, changed = _array_if_here(reference), _array_if_here(changed)
     if _is_tensor(reference) or _is_tensor(changed):
         from roadworthy.visual_change._tensors import measured
 
-        return float(measured(measure, reference, changed, viewing or Viewing(), batch=False)[0])
-    value: float = getattr(ReferenceImage(reference, viewing or Viewing()), measure)(changed)
+        return float(measured(measure, reference, changed, batch=False)[0])
+    value: float = getattr(ReferenceImage(reference), measure)(changed)
     return value
 
 
-def _many(measure: Measure, references: Any, changes: Any, viewing: Viewing | None, threads: int) -> Doubles:
+def _many(measure: Measure, references: Any, changes: Any, threads: int) -> Doubles:
     check_number("threads", threads, least=1)
     references, changes = _array_if_here(references), _array_if_here(changes)
     if isinstance(references, ReferenceImage):
-        if viewing is not None:
-            raise InputError("viewing belongs to the reference: make it with ReferenceImage(image, viewing)")
         if _is_tensor(changes):
             raise InputError(
                 "a ReferenceImage keeps an array, and the changed images are tensors: pass the reference as "
@@ -266,9 +259,9 @@ def _many(measure: Measure, references: Any, changes: Any, viewing: Viewing | No
     elif _is_tensor(references) or _is_tensor(changes):
         from roadworthy.visual_change._tensors import measured
 
-        return measured(measure, references, changes, viewing or Viewing())
+        return measured(measure, references, changes)
     _check_batch(changes, "changed images")
-    reference_of = _each_reference(references, changes, viewing or Viewing())
+    reference_of = _each_reference(references, changes)
 
     def value(index: int) -> float:
         try:
@@ -284,7 +277,7 @@ def _many(measure: Measure, references: Any, changes: Any, viewing: Viewing | No
         return np.array(list(pool.map(value, range(len(changes)))), np.float64)
 
 
-def _each_reference(references: Any, changes: Image, viewing: Viewing) -> Callable[[int], ReferenceImage]:
+def _each_reference(references: Any, changes: Image) -> Callable[[int], ReferenceImage]:
     """Return what gives the reference of each changed image; one for all is made once."""
     if not isinstance(references, ReferenceImage):
         _check_batch(references, "reference images")
@@ -292,8 +285,8 @@ def _each_reference(references: Any, changes: Image, viewing: Viewing) -> Callab
             shapes = f"shape {references.shape}, got {changes.shape}"
             raise FrameError(f"the changed images must have the references' {shapes}")
         if len(references) != 1:
-            return lambda index: ReferenceImage(references[index], viewing)
-        references = ReferenceImage(references[0], viewing)
+            return lambda index: ReferenceImage(references[index])
+        references = ReferenceImage(references[0])
     return lambda _: references
 
 

@@ -109,9 +109,12 @@ def deviations(images: Tensor) -> model.Doubles:
     return np.asarray(torch.stack(found, dim=1).cpu().numpy(), np.float64)
 
 
-def luminances(pixels: Tensor, viewing: Viewing) -> model.Doubles:
+_VIEWING = Viewing()
+
+
+def luminances(pixels: Tensor) -> model.Doubles:
     """Return mean and deviation of the luminance of each image on a display of 256 levels."""
-    table = torch.from_numpy(viewing.luminance(np.arange(256.0))).to(pixels.device)
+    table = torch.from_numpy(_VIEWING.luminance(np.arange(256.0))).to(pixels.device)
     shown = table[pixels.clamp(0, 255).round().long()].flatten(1)
     moments = torch.stack([shown.mean(dim=1), shown.std(dim=1, correction=0)], dim=1)
     return np.asarray(moments.cpu().numpy(), np.float64)
@@ -167,9 +170,7 @@ PIXELS_AT_ONCE = 2**23
 
 
 @torch.inference_mode()
-def measured(
-    measure: str, references: object, changes: object, viewing: Viewing, *, batch: bool = True
-) -> model.Doubles:
+def measured(measure: str, references: object, changes: object, *, batch: bool = True) -> model.Doubles:
     """Return a measure of each changed image; one reference serves all of them.
 
     Raises:
@@ -189,11 +190,11 @@ def measured(
         raise FrameError(f"the changed {noun} must be on the device {devices}")
     height, width = after.shape[1:3]
     many = max(1, PIXELS_AT_ONCE // (height * width))
-    shared = ReferenceBatch(before, viewing) if len(before) == 1 else None
+    shared = ReferenceBatch(before) if len(before) == 1 else None
     values = [np.empty(0)]
     for start in range(0, len(after), many):
         part = slice(start, start + many)
-        own = shared or ReferenceBatch(before[part], viewing)
+        own = shared or ReferenceBatch(before[part])
         values.append(getattr(own, measure)(grey(after[part])))
     return np.concatenate(values)
 
@@ -201,9 +202,8 @@ def measured(
 class ReferenceBatch:
     """Reference images, as many as there are changed ones, or one for all."""
 
-    def __init__(self, images: Tensor, viewing: Viewing) -> None:
+    def __init__(self, images: Tensor) -> None:
         self._grey = grey(images)
-        self._viewing = viewing
 
     def vif(self, changed: Tensor) -> model.Doubles:
         """Return VIF of each changed image."""
@@ -218,8 +218,8 @@ class ReferenceBatch:
         error = changed - self._grey
         masking = self._masking(len(changed))
         means = torch.tensor([own.mean for own in masking], dtype=error.dtype, device=error.device)
-        image = np.resize(luminances(self._grey, self._viewing), (len(changed), 2))
-        shown = luminances(error + means[:, None, None], self._viewing)
+        image = np.resize(luminances(self._grey), (len(changed), 2))
+        shown = luminances(error + means[:, None, None])
         values = []
         for own, found, shift, *seen in zip(
             masking, deviations(error), _means(error), image.tolist(), shown.tolist(), strict=True
@@ -246,7 +246,7 @@ class ReferenceBatch:
     @cached_property
     def _maskings(self) -> list[Masking]:
         pairs = zip(_means(self._grey), deviations(self._grey), strict=True)
-        return [Masking(self._viewing, mean, found) for mean, found in pairs]
+        return [Masking(_VIEWING, mean, found) for mean, found in pairs]
 
     def _masking(self, count: int) -> list[Masking]:
         return self._maskings if len(self._maskings) == count else self._maskings * count
