@@ -83,22 +83,16 @@ def draw(
     ``measured`` names things by row, each with its first face and one past its last. The faces of a thing
     are painted one right after another, so its silhouette can be counted as soon as the last is done.
     """
-    fixed, low, high = _project(faces.corners, faces.first, projection)
-    behind = faces.front < NEAR
-    width, height = high - low
+    corners, first, count, cut = _cut_off(faces)
+    fixed, low, high = _project(corners, first, projection)
+    every = len(faces.count)
+    width, height = high[:, :every] - low[:, :every]
+    outside = _outside(ids, low, high)
+    hidden = faces.front < NEAR
     # Details of things smaller than a sub-pixel or two would only flicker.
-    tiny = (width * height < _SMALLEST) & (faces.thing >= 0)
-    hidden = np.where(behind, faces.back <= NEAR, tiny | _outside(ids, low, high))
-    first, count = faces.first, faces.count
-    cut = np.flatnonzero(behind & ~hidden)
-    if len(cut):
-        rest, sizes = _cut_off(faces, cut)
-        starts = _starts(sizes)
-        rest_fixed, rest_low, rest_high = _project(rest, starts, projection)
-        hidden[cut] = _outside(ids, rest_low, rest_high)
-        first, count = first.copy(), count.copy()
-        first[cut], count[cut] = len(fixed) + starts, sizes
-        fixed = np.concatenate([fixed, rest_fixed])
+    hidden |= (width * height < _SMALLEST) & (faces.thing >= 0)
+    hidden |= outside[:every]
+    hidden[cut], first[cut], count[cut] = outside[every:], first[every:], count[every:]
     visible = order[~hidden[order]]
     begins = first[visible]
     corners = map(slice, begins.tolist(), (begins + count[visible]).tolist())
@@ -165,20 +159,29 @@ def _silhouette(
     return Silhouette((x1, y1, x2, y2), bounds, int(np.count_nonzero((patch >= first) & (patch < last))))
 
 
-def _cut_off(faces: Faces, cut: Indices) -> tuple[Array, Ints]:
-    """Cut faces at the near plane; return the corners of what lies beyond it and how many each face has."""
+def _cut_off(faces: Faces) -> tuple[Array, Ints, Ints, Indices]:
+    """Cut faces at the near plane.
+
+    What lies beyond it of those that reach through it follows after all other faces: return all corners, the
+    first and the number of those of each face, and which faces were cut.
+    """
+    cut = np.flatnonzero((faces.front < NEAR) & (faces.back > NEAR))
     count = faces.count[cut]
     starts = _starts(count)
     within = np.arange(int(count.sum()), dtype=np.int32) - np.repeat(starts, count)
     row = np.repeat(faces.first[cut], count) + within
     before = np.where(within == 0, row + np.repeat(count, count), row) - 1
-    here, there = faces.corners[row], faces.corners[before]
-    beyond = here[:, 2] >= NEAR
+    here, there = faces.corners.T[:, row], faces.corners.T[:, before]
+    beyond = here[2] >= NEAR
     # Each corner gives up to two: where the edge that leads to it crosses the plane, and itself.
-    keep = np.stack([beyond != (there[:, 2] >= NEAR), beyond], axis=1)
-    rise = np.where(keep[:, 0], here[:, 2] - there[:, 2], np.float32(1.0))
-    crossing = there + (here - there) * ((NEAR - there[:, 2]) / rise)[:, None]
-    return np.stack([crossing, here], axis=1)[keep], np.add.reduceat(keep.sum(axis=1, dtype=np.int32), starts)
+    keep = np.stack([beyond != (there[2] >= NEAR), beyond], axis=1)
+    rise = np.where(keep[:, 0], here[2] - there[2], np.float32(1.0))
+    crossing = there + (here - there) * ((NEAR - there[2]) / rise)
+    rest = np.stack([crossing, here], axis=2)[:, keep]
+    sizes = np.add.reduceat(keep.sum(axis=1, dtype=np.int32), starts) if len(cut) else starts
+    corners = np.concatenate([faces.corners.T, rest], axis=1).T
+    first = np.concatenate([faces.first, len(faces.corners) + _starts(sizes)])
+    return corners, first, np.concatenate([faces.count, sizes]), cut
 
 
 def paint_order(middle: Array, outlines: Array, wide: Flags) -> Ints:
