@@ -16,6 +16,7 @@ import numpy as np
 from benchmarks._measured import Bar, Beside, Measured
 from roadworthy.world import TIMES, TRACK_NAMES, WEATHERS, Camera, Conditions, Scene, frame_of, make_scene
 from roadworthy.world.camera import vector
+from roadworthy.world.mesh import Column
 from roadworthy.world.painter import NEAR
 from roadworthy.world.raster import geometry
 
@@ -40,7 +41,7 @@ def plain_render(scene: Scene, camera: Camera) -> None:
         pixel = corners[:, :2] * (camera.focal / corners[:, 2:])
         pixel += vector([(camera.width - 1) / 2, (camera.height - 1) / 2])
         points = [np.rint(np.clip(pixel, -9999, 9999) * 16).astype(np.int32)]
-        cv2.fillPoly(image, points, shape.color[face].tolist(), cv2.LINE_AA, 4)
+        cv2.fillPoly(image, points, shape.table[face, Column.COLOR].tolist(), cv2.LINE_AA, 4)
         cv2.fillPoly(labels, points, int(shape.label[face]), 8, 4)
         thing = int(faces.thing[face])
         cv2.fillPoly(instances, points, shape.things[thing].thing.id if thing >= 0 else 0, 8, 4)

@@ -17,7 +17,7 @@ import numpy as np
 from roadworthy.world.camera import Array, Camera, CameraView, Flags, Floats, Indices, Ints, vector
 from roadworthy.world.classes import CROSSWALK, LINE, ROAD, SIDEWALK, STOP_LINE, TERRAIN
 from roadworthy.world.conditions import grass as grass_in
-from roadworthy.world.mesh import Color, Mesh, Surface
+from roadworthy.world.mesh import Color, Column, Mesh
 from roadworthy.world.scene import Marking, Scene, Scenery, WorldObject
 from roadworthy.world.shapes import mesh_of
 from roadworthy.world.track import LANE_WIDTH, ROAD_HALF_WIDTH, Track
@@ -64,25 +64,21 @@ class _QuadColumn:
     """Columns of the tables of quads; one table for all, because it is cut and joined in every frame."""
 
     CORNERS = slice(0, 12)
-    SURFACE = slice(12, 12 + Surface.COLUMNS)
-    LABEL = SURFACE.stop
-    KEY = SURFACE.stop + 1
-    RANK = SURFACE.stop + 2
-    COUNT = SURFACE.stop + 3
+    FACE = slice(12, 12 + Column.COUNT)
+    KEY = FACE.stop
+    COUNT = FACE.stop + 1
 
 
 @dataclass(frozen=True, eq=False)
 class GroundFaces:
-    """Quads of the ground: corners (n, 4, 3) and one row per quad of everything else.
+    """Quads of the ground: four corners each, a row of the table of faces as of a mesh, and a key.
 
     ``key`` is the painter's key: the larger, the earlier a quad is painted.
     """
 
     corners: Array
-    surface: Array  # as of a mesh
-    label: Ints
+    faces: Array
     key: Array
-    rank: Ints
 
 
 def ground_faces(scene: Scene, season: str) -> GroundFaces:
@@ -106,13 +102,8 @@ def ground_faces(scene: Scene, season: str) -> GroundFaces:
         pieces += _markings(track, markings).ahead(s)
     rows = np.concatenate([piece for piece, _ in pieces])
     shift = np.repeat(vector([shift for _, shift in pieces]), [len(piece) for piece, _ in pieces])
-    return GroundFaces(
-        rows[:, _QuadColumn.CORNERS].reshape(-1, 4, 3),
-        rows[:, _QuadColumn.SURFACE],
-        rows[:, _QuadColumn.LABEL].astype(np.int32),
-        rows[:, _QuadColumn.KEY] + shift,
-        rows[:, _QuadColumn.RANK].astype(np.int32),
-    )
+    corners, key = rows[:, _QuadColumn.CORNERS].reshape(-1, 3), rows[:, _QuadColumn.KEY] + shift
+    return GroundFaces(corners, rows[:, _QuadColumn.FACE], key)
 
 
 # Some rows of a table, and what to add to their keys, which are places on the track.
@@ -195,12 +186,14 @@ def _table(bands: Sequence[_Band], key: Floats, step: float, length: float) -> _
     rows[..., _QuadColumn.KEY] = vector(key)[:, None]
     for k, band in enumerate(bands):
         rows[:, k, _QuadColumn.CORNERS] = band.quads.reshape(-1, 12)
-        surface = rows[:, k, _QuadColumn.SURFACE]
-        surface[:, Surface.COLOR] = band.color
-        surface[:, Surface.NORMAL] = (0.0, 0.0, 1.0)
-        surface[:, Surface.GRAIN] = band.grain
-        rows[:, k, _QuadColumn.LABEL] = band.label
-        rows[:, k, _QuadColumn.RANK] = band.rank
+        face = rows[:, k, _QuadColumn.FACE]
+        face[:, Column.COLOR] = band.color
+        face[:, Column.NORMAL] = (0.0, 0.0, 1.0)
+        face[:, Column.GRAIN] = band.grain
+        face[:, Column.CORNERS] = 4
+        face[:, Column.RANK] = band.rank
+        face[:, Column.LABEL] = band.label
+        face[:, Column.CONVEX] = True
         there[:, k] = band.there
     first = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
     kept = rows[there]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from roadworthy._yaml import read_yaml
 from roadworthy.world import classes
-from roadworthy.world.camera import Array, Ints, vector
+from roadworthy.world.camera import Array, vector
 
 Color = tuple[float, float, float]
 Point = tuple[float, float, float]
@@ -25,38 +25,32 @@ Pair = tuple[float, float]
 """A place in a plane, or from where to where along one axis."""
 
 
-class Surface:
-    """Columns of ``Mesh.surface``."""
+class Column:
+    """Columns of the table of faces, one for all, because it is joined in every frame."""
 
     COLOR = slice(0, 3)
     NORMAL = slice(3, 6)
+    UP = 5  # how far the normal points up
     GLOW = 6  # 0 lit by the scene … 1 shines by itself when lamps are on
     GRAIN = 7  # strength of the surface texture
-    COLUMNS = 8
-
-
-class Layout:
-    """Columns of ``Mesh.layout``."""
-
-    CORNERS = 0
-    PART = 1  # convex part of the object, never less than that of the face before; sorted by distance
-    RANK = 2  # order inside a part: a window is painted after its wall
-    LABEL = 3  # label-map class id
-    CULL = 4  # 1 when the face is invisible from behind
-    CONVEX = 5  # 0 when its outline has dents, which takes a slower way to fill it
-    COLUMNS = 6
+    CORNERS = 8
+    RANK = 9  # order inside a part: a window is painted after its wall
+    LABEL = 10  # label-map class id
+    CULL = 11  # 1 when the face is invisible from behind
+    CONVEX = 12  # 0 when its outline has dents, which takes a slower way to fill it
+    MIDDLE = slice(13, 16)  # of its convex part, all of whose faces are painted by the distance from there
+    COUNT = 16
 
 
 @dataclass(frozen=True, eq=False)
 class Mesh:
-    """A prototype object: corners, and one row per face in ``surface`` and ``layout``.
+    """A prototype object: the corners of its faces one after another, and a row for each in ``faces``.
 
     ``upright`` meshes are flat cut-outs that always turn towards the camera.
     """
 
     corners: Array
-    surface: Array
-    layout: Ints
+    faces: Array
     footprint: Pair  # length and width on the ground
     height: float
     upright: bool = False
@@ -68,29 +62,10 @@ class Mesh:
         return math.hypot(*self.footprint) / 2 + (2.6 if self.upright else 0.3)
 
     @cached_property
-    def parts(self) -> tuple[Array, Ints]:
-        """Of each convex part, the mean of its faces' corners, and how many faces it has."""
-        part, corners = self.layout[:, Layout.PART], self.layout[:, Layout.CORNERS]
-        numbers, faces = np.unique(part, return_counts=True)
-        owner = np.repeat(part, corners)
-        middles = [self.corners[owner == number].mean(axis=0) for number in numbers]
-        return vector(middles).reshape(-1, 3), faces.astype(np.int32)
-
-    @cached_property
     def first_boxed(self) -> int | None:
         """The first face that counts for the thing's box, None without one; the pole of a sign has none."""
-        boxed = np.isin(self.layout[:, Layout.LABEL], list(classes.BOXED))
+        boxed = np.isin(self.faces[:, Column.LABEL], list(classes.BOXED))
         return int(np.argmax(boxed)) if boxed.any() else None
-
-
-NO_MESH = Mesh(
-    np.empty((0, 3), np.float32),
-    np.empty((0, Surface.COLUMNS), np.float32),
-    np.empty((0, Layout.COLUMNS), np.int32),
-    footprint=(0.0, 0.0),
-    height=0.0,
-)
-"""A mesh without faces: put before others, it makes tables of the right shape even where there are none."""
 
 
 def shaded(color: Color, amount: float) -> Color:
@@ -112,13 +87,11 @@ class MeshBuilder:
         self._label = label
         self._upright = upright
         self._corners: list[Array] = []
-        self._surface: list[list[float]] = []
-        self._layout: list[list[int]] = []
-        self._part = 0
+        self._parts: list[list[list[float]]] = [[]]
 
     def part(self) -> None:
         """Start a new convex part."""
-        self._part += 1
+        self._parts.append([])
 
     def face(
         self,
@@ -142,9 +115,9 @@ class MeshBuilder:
         elif centre is not None and normal @ (corners.mean(axis=0) - np.asarray(centre)) < 0:
             normal = -normal
         self._corners.append(corners)
-        self._surface.append([*color, *normal.tolist(), glow, grain])
         label = self._label if label is None else label
-        self._layout.append([len(corners), self._part, rank, label, int(centre is not None), int(convex)])
+        row = (*color, *normal.tolist(), glow, grain, len(corners), rank, label, centre is not None, convex)
+        self._parts[-1].append([*row, 0, 0, 0])
 
     def flat(
         self,
@@ -199,9 +172,12 @@ class MeshBuilder:
 
     def build(self, footprint: Pair, *, shadow: int = Mesh.shadow) -> Mesh:
         """Make the mesh."""
+        faces, end = vector([face for part in self._parts for face in part]), 0
+        for part in filter(None, self._parts):
+            own = slice(end, end := end + len(part))
+            faces[own, Column.MIDDLE] = np.concatenate(self._corners[own]).mean(axis=0)
         corners = np.concatenate(self._corners)
-        surface, layout = vector(self._surface), np.asarray(self._layout, dtype=np.int32)
-        return Mesh(corners, surface, layout, footprint, float(corners[:, 2].max()), self._upright, shadow)
+        return Mesh(corners, faces, footprint, float(corners[:, 2].max()), self._upright, shadow)
 
 
 _PAINTS = read_yaml(Path(__file__).with_name("paints.yaml"), "file of paints", "colours by name").data

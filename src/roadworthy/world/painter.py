@@ -14,6 +14,7 @@ import cv2
 import numpy as np
 
 from roadworthy.world.camera import Array, Flags, Ids, Indices, Ints, PinholeProjection
+from roadworthy.world.mesh import Column
 
 NEAR = 0.4  # metres; nothing nearer is drawn
 _SHIFT = 4  # fractional bits of a corner's position
@@ -37,8 +38,9 @@ class Faces:
     back: Array  # largest depth of its corners
 
 
-def prepare(corners: Array, count: Ints, convex: Ints, thing: Ints) -> Faces:
-    """Compute the plane and depth range of each face."""
+def prepare(corners: Array, table: Array, thing: Ints) -> Faces:
+    """Compute the plane and depth range of each face from its row in the table of faces."""
+    count, convex = table[:, Column.CORNERS].astype(np.int32), table[:, Column.CONVEX].astype(bool)
     first = _starts(count)
     axes = corners.T
     front = np.minimum.reduceat(axes[2], first)
@@ -55,7 +57,7 @@ def prepare(corners: Array, count: Ints, convex: Ints, thing: Ints) -> Faces:
     plane = normal / offset
     plane[:, edge_on] = 0.0
     plane[2, edge_on] = 2.0 / np.maximum(front + back, 2 * NEAR)[edge_on]
-    return Faces(corners, first, count, convex.astype(bool), thing, plane, front, back)
+    return Faces(corners, first, count, convex, thing, plane, front, back)
 
 
 @dataclass(frozen=True)
@@ -95,8 +97,7 @@ def draw(
     hidden[cut], first[cut], count[cut] = outside[every:], first[every:], count[every:]
     visible = order[~hidden[order]]
     begins = first[visible]
-    corners = map(slice, begins.tolist(), (begins + count[visible]).tolist())
-    outlines = map(fixed.__getitem__, corners)
+    outlines = map(fixed.__getitem__, map(slice, begins.tolist(), (begins + count[visible]).tolist()))
     painted = zip(outlines, faces.convex[visible].tolist(), (visible + offset).tolist(), strict=True)
     owners = faces.thing[visible]
     last_of_thing = np.flatnonzero(owners != np.append(owners[1:], -2))

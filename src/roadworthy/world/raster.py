@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -17,7 +18,6 @@ from roadworthy.world.camera import (
     Bytes,
     Camera,
     CameraView,
-    Flags,
     Ids,
     Indices,
     Ints,
@@ -27,8 +27,8 @@ from roadworthy.world.camera import (
     look_up,
     vector,
 )
-from roadworthy.world.ground import GroundFaces, Placed, Placement, ground_faces
-from roadworthy.world.mesh import NO_MESH, Layout, Surface
+from roadworthy.world.ground import Placed, Placement, ground_faces
+from roadworthy.world.mesh import Column
 from roadworthy.world.painter import NEAR, Faces, Silhouette, Spans, draw, paint_order, prepare
 from roadworthy.world.scene import Scene
 from roadworthy.world.sky import BACKDROP_FACES, Backdrop, draw_backdrop
@@ -43,10 +43,7 @@ class Geometry:
 
     faces: Faces
     order: Ints
-    color: Array
-    normal: Array
-    glow: Array
-    grain: Array
+    table: Array  # a row of each face, as of a mesh, but normals in world axes
     label: Ints
     placement: Placement
 
@@ -59,99 +56,47 @@ class Geometry:
 def geometry(scene: Scene, camera: Camera, view: CameraView, season: str = "summer") -> Geometry:
     """Collect the ground and everything that stands on it, as it looks in a season."""
     ground = ground_faces(scene, season)
-    count = len(ground.key)
     placement = Placement.of(scene, camera, view, season)
-    standing = _standing(placement, view)
-    surface, layout = np.concatenate([ground.surface, standing.surface]), standing.layout
-    on_ground, on_things = view.to_camera(ground.corners.reshape(-1, 3)), view.to_camera(standing.corners)
-    faces = prepare(
-        np.concatenate([on_ground.T, on_things.T], axis=1).T,
-        np.concatenate([np.full(count, 4, np.int32), layout[:, Layout.CORNERS]]),
-        np.concatenate([np.ones(count, np.int32), layout[:, Layout.CONVEX]]),
-        np.concatenate([np.full(count, -1, np.int32), standing.thing]),
-    )
-    seen = np.flatnonzero(_seen(standing, faces.first[count:] - 4 * count, view))
-    return Geometry(
-        faces,
-        _face_order(ground, placement, standing, seen, view),
-        surface[:, Surface.COLOR],
-        surface[:, Surface.NORMAL],
-        surface[:, Surface.GLOW],
-        surface[:, Surface.GRAIN],
-        np.concatenate([ground.label, layout[:, Layout.LABEL]]),
-        placement,
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class _Standing:
-    """The faces of all things in view, one thing after another, in world axes."""
-
-    corners: Array
-    surface: Array  # as of a mesh, but normals in world axes
-    layout: Ints
-    thing: Ints  # row of each face's thing
-    distance: Array  # from the camera to the middle of each face's part
-
-
-def _standing(placement: Placement, view: CameraView) -> _Standing:
-    meshes = [NO_MESH, *(placed.mesh for placed in placement.things)]
-    local = np.concatenate([m.corners for m in meshes])
-    surface = np.concatenate([m.surface for m in meshes])
-    layout = np.concatenate([m.layout for m in meshes])
-    middles = np.concatenate([m.parts[0] for m in meshes])
-    faces_of_part = np.concatenate([m.parts[1] for m in meshes])
-    rows = np.arange(len(placement.things), dtype=np.int32)
-    of_corner = np.repeat(rows, [len(m.corners) for m in meshes[1:]])
-    of_face = np.repeat(rows, [len(m.layout) for m in meshes[1:]])
-    of_part = np.repeat(rows, [len(m.parts[1]) for m in meshes[1:]])
-    cos, sin = np.cos(placement.heading), np.sin(placement.heading)
-    corners = _turned(local, look_up(cos, of_corner), look_up(sin, of_corner))
-    for axis, base in zip(corners.T, placement.base.T, strict=True):
-        axis += look_up(base, of_corner)
-    normal = surface[:, Surface.NORMAL]
-    normal[:] = _turned(normal, look_up(cos, of_face), look_up(sin, of_face))
-    middle = _turned(middles, look_up(cos, of_part), look_up(sin, of_part))
-    x, y, z = (middle + (placement.base - view.origin)[of_part]).T
-    distance = np.repeat(np.sqrt(x * x + y * y + z * z), faces_of_part)
-    return _Standing(corners, surface, layout, of_face, distance)
-
-
-def _turned(local: Array, cos: Array, sin: Array) -> Array:
-    """Turn (forward, right, up) vectors into world axes."""
-    forward, right, up = local.T
+    meshes = [placed.mesh for placed in placement.things]
+    table = np.concatenate([ground.faces, *(mesh.faces for mesh in meshes)])
     # Three planes behind the scenes, as in View.to_camera.
-    world = np.empty((3, len(local)), dtype=np.float32)
-    world[0] = forward * cos + right * sin
-    world[1] = forward * sin - right * cos
-    world[2] = up
-    return world.T
+    corners = np.concatenate([ground.corners, *(mesh.corners for mesh in meshes)]).T.copy()
+    sizes = [len(mesh.faces) for mesh in meshes]
+    owner = np.repeat(np.arange(-1, len(meshes), dtype=np.int32), [len(ground.faces), *sizes])
+    places = np.stack([np.cos(placement.heading), np.sin(placement.heading), *placement.base.T])
+    cos, sin, *base = places.repeat([len(mesh.corners) for mesh in meshes], axis=1)
+    _place(corners[:, len(ground.corners) :], cos, sin, base)
+    places[2:] -= view.origin[:, None]
+    cos, sin, *base = places.repeat(sizes, axis=1)
+    standing = table[len(ground.faces) :].T
+    _place(standing[Column.NORMAL], cos, sin)
+    _place(standing[Column.MIDDLE], cos, sin, base)
+    faces = prepare(view.to_camera(corners.T), table, owner)
+    x, y, z = table[:, Column.NORMAL].T * (corners[:, faces.first] - view.origin[:, None])
+    # Those that turn their invisible back to the camera are not painted.
+    seen = np.flatnonzero((x + y + z < 0) | (table[:, Column.CULL] == 0)).astype(np.int32)
+    order = seen[_face_order(ground.key, placement, table[seen], owner[seen], view)]
+    return Geometry(faces, order, table, table[:, Column.LABEL].astype(np.int32), placement)
 
 
-def _seen(standing: _Standing, first: Ints, view: CameraView) -> Flags:
-    """Tell which faces, with their first corners, do not turn their invisible back to the camera."""
-    axes = zip(standing.surface[:, Surface.NORMAL].T, standing.corners.T, view.origin, strict=True)
-    x, y, z = (normal * (corner[first] - origin) for normal, corner, origin in axes)
-    seen: Flags = x + y + z < 0
-    seen |= standing.layout[:, Layout.CULL] == 0
-    return seen
+def _place(vectors: Array, cos: Array, sin: Array, base: Sequence[Array] = ()) -> None:
+    """Turn three planes of (forward, right, up) vectors into world axes, and move them."""
+    forward, right, _ = vectors
+    vectors[0], vectors[1] = forward * cos + right * sin, forward * sin - right * cos
+    for plane, start in zip(vectors, base, strict=False):
+        plane += start
 
 
-def _face_order(
-    ground: GroundFaces, placement: Placement, standing: _Standing, seen: Indices, view: CameraView
-) -> Ints:
-    """Order the faces that can be seen: strips of ground from far to near, things in between them."""
-    count = len(ground.key)
+def _face_order(ground: Array, placement: Placement, seen: Array, owner: Ints, view: CameraView) -> Indices:
+    """Order the faces that can be seen: strips of ground from far to near, things in between them.
+
+    The faces of the ground come first and have keys of their own.
+    """
     rank_of_thing, key_of_thing = _thing_order(placement, view)
-    thing = standing.thing[seen]
-    pairs = (
-        (ground.rank, standing.layout[seen, Layout.RANK]),
-        (np.zeros(count, np.float32), -standing.distance[seen]),
-        (np.full(count, -1, np.int32), rank_of_thing[thing]),
-        (-ground.key, -key_of_thing[thing]),
-    )
-    order = np.lexsort([np.concatenate(pair) for pair in pairs])
-    return np.concatenate([np.arange(count, dtype=np.int32), count + seen.astype(np.int32)])[order]
+    key = np.concatenate([ground, key_of_thing[owner[len(ground) :]]])
+    x, y, z = seen[:, Column.MIDDLE].T
+    distance = np.sqrt(x * x + y * y + z * z)
+    return np.lexsort((seen[:, Column.RANK], -distance, np.append(rank_of_thing, -1)[owner], -key))
 
 
 def _thing_order(placement: Placement, view: CameraView) -> tuple[Ints, Array]:
@@ -317,6 +262,6 @@ def _boxed_faces(shape: Geometry) -> Spans:
     boxed = [(row, one.mesh) for row, one in enumerate(shape.things) if one.mesh.first_boxed is not None]
     starts = np.searchsorted(shape.faces.thing, [row for row, _ in boxed]).tolist()
     return {
-        row: (start + (mesh.first_boxed or 0), start + len(mesh.layout))
+        row: (start + (mesh.first_boxed or 0), start + len(mesh.faces))
         for (row, mesh), start in zip(boxed, starts, strict=True)
     }

@@ -20,6 +20,7 @@ from roadworthy.world.atmosphere import Precipitation, Sensor, Sky, clearness
 from roadworthy.world.camera import Array, Bytes, Camera, Indices, Ints, Packed, look_up, vector
 from roadworthy.world.conditions import SNOW, WINTER_COVER, Conditions, Light
 from roadworthy.world.lamps import Influence, headlights
+from roadworthy.world.mesh import Column
 from roadworthy.world.raster import Raster, SubPixels
 from roadworthy.world.scene import Scene
 from roadworthy.world.sky import BACKDROP_FACES, HILLS, Backdrop, fractal_noise
@@ -84,7 +85,9 @@ class Texture:
         offset[:, first:] = anchor[things[first - BACKDROP_FACES :], :2].T
         horizon = round(raster.camera.projection().horizon(raster.view))
         horizon = min(max(horizon, 0), raster.camera.height)
-        return cls(raster, np.concatenate([Backdrop.GRAIN, shape.grain]), first, horizon, *offset)
+        return cls(
+            raster, np.concatenate([Backdrop.GRAIN, shape.table[:, Column.GRAIN]]), first, horizon, *offset
+        )
 
     def brightness(self, rows: slice, depth: Array, ground_from: int) -> tuple[Array, Array]:
         """Return the texture's brightness in some rows, and the coarse noise of those with ground.
@@ -325,22 +328,23 @@ def _face_colors(raster: Raster, light: Light, ground_light: Array, season: str)
     The fourth byte says how much a face shines.
     """
     shape = raster.geometry
+    normal, glow = shape.table[:, Column.NORMAL].T, shape.table[:, Column.GLOW]
     # Not a matrix product: its rounding depends on how many faces there are.
-    east, north, up = (normal * sun for normal, sun in zip(shape.normal.T, light.sun_direction, strict=True))
+    east, north, up = normal * light.sun_direction[:, None]
     facing = np.maximum(east + north + up, 0.0)
     # Upright cut-outs have no true normal; they get an even share of sun.
     facing[np.append(shape.placement.upright, False)[shape.faces.thing]] = 0.62
-    skyward = np.float32(0.82) + np.float32(0.18) * shape.normal[:, 2]
+    skyward = np.float32(0.82) + np.float32(0.18) * normal[2]
     table = np.zeros((4, BACKDROP_FACES + len(facing)), dtype=np.float32)
     table[:3, :BACKDROP_FACES] = Backdrop.color(season).T
     color = table[:3, BACKDROP_FACES:]
     ambient, sun = (light.ambient / ground_light)[:, None], (light.sun / ground_light)[:, None]
-    np.multiply(shape.color.T, skyward * ambient + facing * sun, out=color)
-    shines = bool(light.lamps > 0 and shape.glow.any())
+    np.multiply(shape.table[:, Column.COLOR].T, skyward * ambient + facing * sun, out=color)
+    shines = bool(light.lamps > 0 and glow.any())
     if shines:
-        window = np.flatnonzero((shape.label == classes.BUILDING) & (shape.glow > 0))
+        window = np.flatnonzero((shape.label == classes.BUILDING) & (glow > 0))
         color[:, window] += (_LIT_WINDOW[:, None] - color[:, window]) * np.float32(min(1.0, 2 * light.lamps))
-        table[3, BACKDROP_FACES:] = shape.glow * np.float32(255 * light.lamps)
+        table[3, BACKDROP_FACES:] = glow * np.float32(255 * light.lamps)
     table[:3] *= np.float32(_HEADROOM)
     return np.clip(table, 0, 255, out=table).T.astype(np.uint8, order="C").view(np.uint32).ravel(), shines
 
@@ -359,7 +363,7 @@ def _lying_snow(raster: Raster) -> Array:
     """Return how much of each face the snow of winter hides: none on the road, which is cleared."""
     shape = raster.geometry
     cover = _WINTER_COVER[raster.label]
-    roofs = (shape.normal[:, 2] > _ROOF) & (shape.label == classes.BUILDING)
+    roofs = (shape.table[:, Column.UP] > _ROOF) & (shape.label == classes.BUILDING)
     cover[BACKDROP_FACES:][roofs] = _WINTER_ON_ROOFS
     cover[cover == 0] = _NO_SNOW
     cover[HILLS] = 1.5  # so far away, patches of a few metres would be stripes
@@ -370,7 +374,7 @@ def _falling_snow(raster: Raster, level: float) -> Array:
     """Return how much of each face snow hides while it snows."""
     shape = raster.geometry
     cover = _SNOW_COVER[raster.label]
-    cover[BACKDROP_FACES:][(shape.normal[:, 2] > _ROOF) & (shape.faces.thing >= 0)] = _SNOW_ON_ROOFS
+    cover[BACKDROP_FACES:][(shape.table[:, Column.UP] > _ROOF) & (shape.faces.thing >= 0)] = _SNOW_ON_ROOFS
     bare = cover == 0
     cover *= np.float32(1.35 * min(1.0, 0.25 + level))
     cover -= np.float32(0.15)
