@@ -116,10 +116,10 @@ def traffic_after(scene: Scene, dt: float) -> tuple[WorldObject, ...]:
     places = np.asarray([actor.s for actor in riding])
     apart = np.abs(places[:, None] - places) % length
     close = np.minimum(apart, length - apart) < _SAFE_GAP + 5
-    others = {
-        actor.id: [riding[other] for other in np.flatnonzero(near).tolist() if other != index]
-        for index, (actor, near) in enumerate(zip(riding, close, strict=True))
-    }
+    others: dict[int, list[WorldObject]] = {actor.id: [] for actor in riding}
+    for one, other in np.argwhere(close).tolist():
+        if one != other:
+            others[riding[one].id].append(riding[other])
     moved = []
     for actor in scene.actors:
         pace = _pace(actor, scene, others[actor.id]) if actor.element == "vehicle" else actor.speed

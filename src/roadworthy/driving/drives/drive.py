@@ -29,8 +29,11 @@ def distances(one: Rectangle, others: Sequence[Rectangle]) -> Series:
     """
     if not others:
         return np.empty(0)
-    own, theirs = _corners([one]), _corners(others)
-    return np.where(_overlap(own, theirs), 0.0, np.minimum(_apart(own, theirs), _apart(theirs, own)))
+    own, *_ = theirs = _corners([one, *others])
+    own, theirs = np.broadcast_to(own, theirs[1:].shape), theirs[1:]
+    # Points of each from the edges of the other.
+    apart = _apart(np.concatenate([own, theirs]), np.concatenate([theirs, own])).reshape(2, -1)
+    return np.where(_overlap(own, theirs), 0.0, apart.min(axis=0))
 
 
 def _corners(rectangles: Sequence[Rectangle]) -> Series:
@@ -47,16 +50,15 @@ def _corners(rectangles: Sequence[Rectangle]) -> Series:
 
 def _overlap(one: Series, two: Series) -> NDArray[np.bool_]:
     """Return whether no edge of either has the other wholly beyond it."""
-    touching = np.ones(len(two), dtype=bool)
-    for corners in (one, two):
-        for edge in (corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 1]):
-            own, theirs = ((points * edge[:, None]).sum(axis=2) for points in (one, two))
-            touching &= ~((own.max(axis=1) < theirs.min(axis=1)) | (theirs.max(axis=1) < own.min(axis=1)))
-    return touching
+    edges = np.concatenate([each[:, 1:3] - each[:, :2] for each in (one, two)], axis=1)[:, :, None]
+    own, theirs = ((points[:, None] * edges).sum(axis=3) for points in (one, two))
+    beyond = (own.max(axis=2) < theirs.min(axis=2)) | (theirs.max(axis=2) < own.min(axis=2))
+    apart: NDArray[np.bool_] = beyond.any(axis=1)
+    return ~apart
 
 
 def _apart(points: Series, corners: Series) -> Series:
-    """Return the least distance of points from the edges of rectangles; of either there are n, or one."""
+    """Return the least distance of points from the edges of rectangles, one after the other."""
     ways = np.roll(corners, -1, axis=1) - corners
     squares = np.maximum((ways**2).sum(axis=2), 1e-18)
     away = points[:, :, None] - corners[:, None]
