@@ -14,78 +14,59 @@ import numpy as np
 from roadworthy.world.camera import Array, Bytes, vector
 from roadworthy.world.conditions import Light
 from roadworthy.world.ground import Placed
-from roadworthy.world.mesh import Pair, Point
-from roadworthy.world.painter import NEAR
+from roadworthy.world.mesh import Mesh, Pair, Point
+from roadworthy.world.painter import NEAR, project
 from roadworthy.world.raster import Raster
 from roadworthy.world.shapes import LAMP_HEAD, SIGNAL_LAMPS
 
 _TURN = np.linspace(0, 2 * np.pi, 12, endpoint=False)
-_CIRCLE = vector(np.stack([np.cos(_TURN), np.sin(_TURN)], axis=-1))
+_CIRCLE = vector(np.stack([np.cos(_TURN), np.sin(_TURN), 0 * _TURN], axis=-1))
 _SHADOWS_UNTIL = 75.0
 _CAST_LENGTH = 14.0  # metres; a low sun would otherwise throw shadows across the whole picture
 _ON_POLES = frozenset({"pole", "traffic sign", "traffic light"})
 _CONTACT = {"vehicle": 235, "tree": 150}
+_FARTHEST = 8000  # pixels; corners farther out than this are cut back
 
 
-class _GroundShapes:
-    """Collects convex shapes on the ground, projects them all at once and fills them into masks."""
-
-    def __init__(self) -> None:
-        self._shapes: list[tuple[Array, float, Bytes, int]] = []
-
-    def add(self, mask: Bytes, value: int, outline: Array, height: float) -> None:
-        self._shapes.append((outline, height, mask, value))
-
-    def fill(self, raster: Raster) -> None:
-        if not self._shapes:
-            return
-        outlines, heights, masks, values = zip(*self._shapes, strict=True)
-        sizes = np.array([len(outline) for outline in outlines])
-        ground = np.empty((int(sizes.sum()), 3), dtype=np.float32)
-        ground[:, :2] = np.concatenate(outlines)
-        ground[:, 2] = np.repeat(vector(heights), sizes)
-        points = raster.view.to_camera(ground)
-        camera = raster.camera
-        projection = camera.projection()
-        visible = points[:, 2] >= NEAR
-        pixel = points[:, :2] * (projection.focal / np.maximum(points[:, 2:], NEAR))
-        pixel += vector(projection.centre)
-        np.clip(pixel, -8000, 8000, out=pixel)
-        fixed = np.rint(pixel * 16).astype(np.int32)
-        last = np.cumsum(sizes)
-        first = last - sizes
-        whole = np.logical_and.reduceat(visible, first)
-        low, high = np.minimum.reduceat(fixed, first), np.maximum.reduceat(fixed, first)
-        seen = (high >= 0).all(axis=1) & (low[:, 0] < camera.width * 16) & (low[:, 1] < camera.height * 16)
-        spans = zip(first.tolist(), last.tolist(), whole.tolist(), masks, values, strict=True)
-        for start, end, complete, mask, value in compress(spans, seen.tolist()):
-            outline = fixed[start:end] if complete else fixed[start:end][visible[start:end]]
-            if len(outline) >= 3:
-                # Only quads are known to go round in order.
-                hull = cv2.convexHull(outline) if end - start > 4 else outline
-                cv2.fillConvexPoly(mask, hull, value, cv2.LINE_AA, 4)
+# Corners on the ground, in which mask it is filled, and with which value.
+_Shape = tuple[Array, int, int]
+_INTO_CONTACT, _INTO_CAST, _INTO_POOLS = range(3)
 
 
-@lru_cache(maxsize=8192)
-def _footprint(size: Pair, at: Pair, heading: float) -> Array:
-    """Corners of a footprint on the ground."""
-    length, width = size[0] / 2, size[1] / 2
-    cos, sin = math.cos(heading), math.sin(heading)
-    local = vector([[-length, -width], [-length, width], [length, width], [length, -width]])
-    return vector(at) + local @ vector([[cos, sin], [sin, -cos]])
+def _fill(shapes: Sequence[_Shape], masks: Sequence[Bytes], raster: Raster) -> None:
+    """Project convex shapes on the ground all at once, and fill them into masks."""
+    if not shapes:
+        return
+    outlines, into, values = zip(*shapes, strict=True)
+    sizes = np.array([len(outline) for outline in outlines])
+    last = np.cumsum(sizes)
+    first = last - sizes
+    camera = raster.camera
+    points = raster.view.to_camera(np.concatenate(outlines))
+    fixed, low, high = project(points, first, camera.projection(), _FARTHEST)
+    visible = points[:, 2] >= NEAR
+    whole = np.logical_and.reduceat(visible, first)
+    low, high = np.rint(low * 16), np.rint(high * 16)
+    seen = (high[0] >= 0) & (high[1] >= 0) & (low[0] < camera.width * 16) & (low[1] < camera.height * 16)
+    spans = zip(first.tolist(), last.tolist(), whole.tolist(), into, values, strict=True)
+    for start, end, complete, mask, value in compress(spans, seen.tolist()):
+        outline = fixed[start:end] if complete else fixed[start:end][visible[start:end]]
+        if len(outline) >= 3:
+            # Only quads are known to go round in order.
+            hull = cv2.convexHull(outline) if end - start > 4 else outline
+            cv2.fillConvexPoly(masks[mask], hull, value, cv2.LINE_AA, 4)
 
 
 def ground_masks(
     shape: tuple[int, ...], raster: Raster, light: Light, *, lamps: bool
 ) -> tuple[Bytes, Bytes, Bytes]:
     """Return masks (0 none … 255 full) of contact shadows, shadows cast by the sun, and light of lamps."""
-    contact, cast, pools = (np.zeros(shape, dtype=np.uint8) for _ in range(3))
-    shapes = _GroundShapes()
+    masks = contact, cast, pools = [np.zeros(shape, dtype=np.uint8) for _ in range(3)]
     sunny = light.shadow > 0.02
-    _add_shadows(shapes, contact, cast if sunny else None, raster, light)
+    shapes = _all_shadows(raster, light, sunny=sunny)
     if lamps:
-        _add_pools(shapes, pools, raster.geometry.things)
-    shapes.fill(raster)
+        shapes += _pools(raster.geometry.things)
+    _fill(shapes, masks, raster)
     if sunny:
         cast = _blurred(cast, (3, 3))
     if lamps:
@@ -94,53 +75,69 @@ def ground_masks(
     return _blurred(contact, (3, 3)), cast, pools
 
 
-def _add_shadows(
-    shapes: _GroundShapes, contact: Bytes, cast: Bytes | None, raster: Raster, light: Light
-) -> None:
+def _all_shadows(raster: Raster, light: Light, *, sunny: bool) -> list[_Shape]:
+    """Return the shadows under all things that are near, and those that the sun throws."""
     sun = light.sun_direction.tolist()
-    reach = (-sun[0] / max(sun[2], 0.05), -sun[1] / max(sun[2], 0.05))
+    reach = (-sun[0] / max(sun[2], 0.05), -sun[1] / max(sun[2], 0.05)) if sunny else None
     placement = raster.geometry.placement
     away = placement.base[:, :2] - raster.view.origin[:2]
     near = np.flatnonzero(away[:, 0] ** 2 + away[:, 1] ** 2 <= _SHADOWS_UNTIL**2)
+    shapes: list[_Shape] = []
     for row, (x, y, z) in zip(near.tolist(), placement.base[near].tolist(), strict=True):
         thing, mesh, _, heading = placement.things[row]
-        element = thing.element
         # A cut-out turns with the camera; its shadow does not.
-        if mesh.upright:
-            heading = 0.0
-        if element != "building":
-            size = (0.25, 0.25) if element in _ON_POLES else mesh.footprint
-            shapes.add(contact, _CONTACT.get(element, 190), _footprint(size, (x, y), heading), z)
-        if cast is not None:
-            for outline in _cast(element, thing.kind, mesh.height, mesh.footprint, (x, y), heading, reach):
-                shapes.add(cast, mesh.shadow, outline, z)
+        heading = 0.0 if mesh.upright else heading
+        shapes += _shadows(mesh, thing.element, thing.kind, (x, y, z), heading, reach)
+    return shapes
 
 
-def _add_pools(shapes: _GroundShapes, mask: Bytes, things: Sequence[Placed]) -> None:
-    """Add the light of street lamps and of other vehicles' headlights on the ground."""
+@lru_cache(maxsize=16384)
+def _shadows(
+    mesh: Mesh, element: str, kind: str, at: Point, heading: float, reach: Pair | None
+) -> tuple[_Shape, ...]:
+    """Return the shadows of a thing; ``reach`` is the length of those in the sun per metre of height."""
+    *place, height = at
+    outlines = []
+    if element != "building":
+        size = (0.25, 0.25) if element in _ON_POLES else mesh.footprint
+        outlines.append((_footprint(size, place, heading), _INTO_CONTACT, _CONTACT.get(element, 190)))
+    if reach is not None:
+        cast = _cast(element, kind, mesh.height, mesh.footprint, place, heading, reach)
+        outlines += [(outline, _INTO_CAST, mesh.shadow) for outline in cast]
+    return tuple((np.insert(outline, 2, height, axis=1), into, value) for outline, into, value in outlines)
+
+
+def _footprint(size: Pair, at: Sequence[float], heading: float) -> Array:
+    """Corners of a footprint on the ground."""
+    length, width = size[0] / 2, size[1] / 2
+    cos, sin = math.cos(heading), math.sin(heading)
+    local = vector([[-length, -width], [-length, width], [length, width], [length, -width]])
+    return vector(at) + local @ vector([[cos, sin], [sin, -cos]])
+
+
+def _pools(things: Sequence[Placed]) -> list[_Shape]:
+    """Return the light of street lamps and of other vehicles' headlights on the ground."""
     spots = []
     for placed in things:
         if placed.thing.element == "pole":
             spots.append((placed.to_world((0.0, LAMP_HEAD[1], 0.0)), 7.0))
         elif placed.thing.element == "vehicle":
             spots.append((placed.to_world((placed.mesh.footprint[0] / 2 + 3.2, 0.0, 0.0)), 3.4))
-    if not spots:
-        return
-    middle = vector([place[:2] for place, _ in spots])[:, None]
+    middle = vector([place for place, _ in spots]).reshape(-1, 1, 3)
     circles = _CIRCLE * vector([radius for _, radius in spots])[:, None, None]
     # From dim to bright, so that where pools overlap the brightest light is seen.
+    shapes = []
     for value, share in ((60, 1.0), (110, 0.66), (170, 0.36)):
-        for outline, (place, _) in zip(middle + circles * np.float32(share), spots, strict=True):
-            shapes.add(mask, value, outline, place[2])
+        shapes += [(outline, _INTO_POOLS, value) for outline in middle + circles * np.float32(share)]
+    return shapes
 
 
 def _blurred(mask: Bytes, size: tuple[int, int]) -> Bytes:
     return np.asarray(cv2.blur(mask, size), dtype=np.uint8)
 
 
-@lru_cache(maxsize=8192)
 def _cast(
-    element: str, kind: str, height: float, size: Pair, at: Pair, heading: float, reach: Pair
+    element: str, kind: str, height: float, size: Pair, at: Sequence[float], heading: float, reach: Pair
 ) -> tuple[Array, ...]:
     """Outlines of the shadow that the sun throws; ``reach`` is its length per metre of height."""
     throw = vector(reach) * height
@@ -152,7 +149,7 @@ def _cast(
     base = vector(at)
     if element == "tree":
         radius = 0.9 if kind == "bush" else 0.24 * height
-        long, wide = _CIRCLE[:, :1] * (along * length * 0.38), _CIRCLE[:, 1:] * (across * radius)
+        long, wide = _CIRCLE[:, :1] * (along * length * 0.38), _CIRCLE[:, 1:2] * (across * radius)
         return base + throw * 0.62 + long + wide, _strip(base, base + throw * 0.4, across * 0.18)
     if element in _ON_POLES:
         return (_strip(base, base + throw, across * 0.09),)

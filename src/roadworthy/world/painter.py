@@ -86,7 +86,7 @@ def draw(
     are painted one right after another, so its silhouette can be counted as soon as the last is done.
     """
     corners, first, count, cut = _cut_off(faces)
-    fixed, low, high = _project(corners, first, projection)
+    fixed, low, high = project(corners, first, projection)
     every = len(faces.count)
     width, height = high[:, :every] - low[:, :every]
     outside = _outside(ids, low, high)
@@ -124,14 +124,16 @@ def _starts(counts: Ints) -> Ints:
     return np.cumsum(counts, dtype=np.int32) - counts
 
 
-def _project(corners: Array, first: Ints, projection: PinholeProjection) -> tuple[Ints, Array, Array]:
+def project(
+    corners: Array, first: Ints | Indices, projection: PinholeProjection, limit: int = _LIMIT
+) -> tuple[Ints, Array, Array]:
     """Return fixed-point pixel positions of all corners (v, 2), and the bounds of each face, (2, f)."""
     scale = projection.focal / np.maximum(corners[:, 2], NEAR)
     pixel = np.empty((2, len(scale)), dtype=np.float32)
     for k, centre in enumerate(projection.centre):
         np.multiply(corners[:, k], scale, out=pixel[k])
         pixel[k] += centre
-    np.clip(pixel, -_LIMIT, _LIMIT, out=pixel)
+    np.clip(pixel, -limit, limit, out=pixel)
     low = np.minimum.reduceat(pixel, first, axis=1)
     high = np.maximum.reduceat(pixel, first, axis=1)
     pixel *= 1 << _SHIFT
