@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 
 from roadworthy.world import classes
-from roadworthy.world.camera import Array, Bytes, Camera, Floats, bytes_of, vector
+from roadworthy.world.camera import Array, Bytes, Camera, Floats, bytes_of, look_up, vector
 from roadworthy.world.conditions import Conditions, Light
 from roadworthy.world.raster import Raster
 from roadworthy.world.scene import Scene
@@ -122,13 +122,13 @@ class Sky:
         azimuth = math.pi / 2 - view.heading + _azimuths(raster.camera)
         self._column = np.mod(np.rint(azimuth * (width / (2 * math.pi))), width).astype(np.intp)
         row = np.rint((1 - (view.pitch - np.arctan(raster.ray_y[:, 0])) / PANORAMA_TOP) * (height - 1))
-        self._row = np.clip(row, 0, height - 1).astype(np.intp)
+        self._starts = np.clip(row, 0, height - 1).astype(np.intp) * width  # of the rows, in the panorama
 
     def planes(self, rows: slice, share: Array) -> tuple[Array, Array, Array] | None:
         """Return red, green and blue of the sky in some rows, as far as it shows; None where it does not."""
         if not cv2.countNonZero(share):
             return None
-        picked = self._panorama.take(self._row[rows], axis=0).take(self._column, axis=1)
+        picked = look_up(self._panorama, self._starts[rows, None] + self._column)
         red, green, blue, _ = bytes_of(picked)
         return red * share, green * share, blue * share
 

@@ -196,23 +196,25 @@ def paint_order(middle: Array, outlines: Array, wide: Flags) -> Ints:
     n = len(outlines)
     distance = np.hypot(middle[:, 0], middle[:, 1])
     by_distance = np.argsort(-distance, kind="stable").astype(np.int32)
-    if n < 2:
+    big = np.flatnonzero(wide)
+    if n < 2 or not len(big):
         return by_distance
     bearing = np.arctan2(outlines[..., 0], np.maximum(outlines[..., 1], 0.05))
     left, right = bearing.min(axis=1) - 0.01, bearing.max(axis=1) + 0.01
-    overlap = left[:, None] < right
-    overlap &= overlap.T.copy()
-    overlap.ravel()[:: n + 1] = False
-    big = np.flatnonzero(wide)
-    first = overlap & (distance[:, None] > distance)
-    if len(big):
-        verdict = _occludes(middle[big], outlines[big], outlines)
-        told = overlap[big] & (verdict != _CANNOT_TELL)
-        first[big] = np.where(told, verdict == _BEFORE, first[big])
-        first[:, big] = np.where(told.T, verdict.T == _AFTER, first[:, big])
+    overlap = (left[big, None] < right) & (right[big, None] > left)
+    overlap[np.arange(len(big)), big] = False
     rank = np.empty(n, dtype=np.int32)
     rank[by_distance] = np.arange(n)
-    return by_distance if not (first & (rank[:, None] > rank)).any() else _topological(first, distance)
+    verdict = _occludes(middle[big], outlines[big], outlines)
+    nearer = rank > rank[big, None]
+    # Only a big thing can ask for another order than that by distance.
+    if not (overlap & (verdict == np.where(nearer, _AFTER, _BEFORE))).any():
+        return by_distance
+    first = (left[:, None] < right) & (right[:, None] > left) & (distance[:, None] > distance)
+    told = overlap & (verdict != _CANNOT_TELL)
+    first[big] = np.where(told, verdict == _BEFORE, first[big])
+    first[:, big] = np.where(told.T, verdict.T == _AFTER, first[:, big])
+    return _topological(first, distance)
 
 
 def _occludes(middle: Array, big: Array, every: Array) -> Ints:

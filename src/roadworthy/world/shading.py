@@ -97,9 +97,11 @@ class Texture:
         """
         above = min(max(0, ground_from - rows.start), len(depth))
         distance = depth.clip(_ZERO, _FARTHEST)
-        bright, coarse = np.ones_like(depth), np.zeros_like(depth[above:])
+        bright = np.empty_like(depth)
+        bright[:above] = _ONE
+        coarse = bright[above:]
         if len(coarse):
-            ground = self._on_ground(slice(rows.start + above, rows.stop), distance[above:], coarse)
+            ground, coarse = self._on_ground(slice(rows.start + above, rows.stop), distance[above:])
             np.add(ground, _ONE, out=bright[above:])
         standing = np.flatnonzero(self.raster.index[rows] >= self.first_standing)
         if len(standing):
@@ -108,11 +110,11 @@ class Texture:
             coarse.ravel()[covered[np.searchsorted(covered, 0) :]] = 0
         return bright, coarse
 
-    def _on_ground(self, rows: slice, distance: Array, coarse: Array) -> Array:
-        """Return how much brighter the ground's texture makes some rows, and fill in its coarse noise."""
+    def _on_ground(self, rows: slice, distance: Array) -> tuple[Array, Array]:
+        """Return how much brighter the ground's texture makes some rows, and its coarse noise."""
         raster = self.raster
         texels = look_up(_tile(), _texel(*(self._on_map(axis, rows, distance) for axis in (0, 1))))
-        coarse[:] = texels >> 8
+        coarse = (texels >> 8).astype(np.float32)
         grain = look_up(self.grain, raster.index[rows])
         bright = self._fading(raster.inverse_depth[rows], _FADES_ON_GROUND, TEXEL)
         bright *= grain
@@ -121,7 +123,7 @@ class Texture:
         patches *= grain.clip(_ZERO, np.float32(0.4), out=grain)
         patches *= coarse
         bright += patches
-        return bright
+        return bright, coarse
 
     def _on_map(self, axis: int, rows: slice, distance: Array) -> Array:
         """Return how many texels east (axis 0) or north (1) of the world's origin some rows lie."""
