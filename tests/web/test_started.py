@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tests.kept import as_kept
 from tests.report.runs_for_reports import add, requirement_of
+from tests.report.test_kept_run import everything
 from tests.studies.planned import clip_study, glance_experiment
 from tests.web.client import Browser, Client, finished
 from tests.web.jobs.test_queue import FIRST, SECOND, THIRD, put
@@ -104,25 +105,32 @@ def test_how_far_a_run_has_come_is_told_to_scripts(browser: Browser, services: S
     assert (started.status, started.json()["stage"]) == (201, "waiting")
 
 
+def test_a_finished_run_has_what_its_trend_is_drawn_of(browser: Browser, services: Services) -> None:
+    everything(services.settings.out / FIRST / "run")
+    listed = browser.page("/runs").text
+    assert listed.count("data-asked=") == 1
+    assert 'data-suite="Night drives"' in listed.split(f'data-job="{FIRST}"')[0].rpartition("<article")[2]
+    assert f'<a href="/runs/{FIRST}">Night drives</a>' in browser.page(f"/look/{FIRST}").text
+
+
 @pytest.mark.parametrize(
-    ("outcomes", "stage", "done", "standing", "violations", "judged"),
+    ("outcomes", "stage", "done", "standing"),
     [
-        (OUTCOMES, Stage.FINISHED, 6, Standing.VIOLATED, 3, 10),
-        (OUTCOMES[:1], Stage.FINISHED, 6, Standing.PASSED, 0, 5),
-        ((), Stage.CANCELLED, 3, Standing.UNFINISHED, 0, 0),
-        ((), Stage.CANCELLED, 0, None, 0, 0),
-        ((), Stage.RUNNING, 3, None, 0, 0),
-        (({"status": "odd", "counts": "x"}, {"counts": {"passed": "y"}}), Stage.FINISHED, 1, None, 0, 0),
+        (OUTCOMES, Stage.FINISHED, 6, Standing.VIOLATED),
+        (OUTCOMES[:1], Stage.FINISHED, 6, Standing.PASSED),
+        ((), Stage.CANCELLED, 3, Standing.UNFINISHED),
+        ((), Stage.CANCELLED, 0, None),
+        ((), Stage.RUNNING, 3, None),
+        (({"status": "odd", "counts": "x"},), Stage.FINISHED, 1, None),
     ],
     ids=str,
 )
 def test_what_a_started_run_found(
-    tmp_path: Path, outcomes: Any, stage: Stage, done: int, standing: Any, violations: int, judged: int
+    tmp_path: Path, outcomes: Any, stage: Stage, done: int, standing: Any
 ) -> None:
     job = read_job(put(tmp_path, FIRST, stage, done=done))
     job.__dict__["state"] = JobState(stage, done, outcomes=outcomes)
-    one = runs._Started(job, ())
-    assert (one.standing, one.violations, one.judged) == (standing, violations, judged)
+    assert runs._Started(job, ()).standing == standing
 
 
 class _Request:

@@ -51,11 +51,9 @@ class Pages:
             lstrip_blocks=True,
         )
 
+        self.filters = self._templates.filters
         filters: dict[str, Any] = {"count": count, "number": number, "percent": percent, "signed": signed}
-        self._templates.filters |= filters | {
-            "sentence": _sentence,
-            "shell": lambda path: shlex.quote(str(path)),
-        }
+        self.filters |= filters | {"sentence": _sentence, "shell": lambda path: shlex.quote(str(path))}
 
     def page(self, request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
         """Return a page."""

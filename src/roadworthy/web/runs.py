@@ -25,9 +25,9 @@ from roadworthy.web.added import ENDINGS
 from roadworthy.web.coverage import has_coverage
 from roadworthy.web.drives import find_drives
 from roadworthy.web.jobs.asks import Ask
-from roadworthy.web.jobs.queue import Job
+from roadworthy.web.jobs.queue import Job, Stage
 from roadworthy.web.pages import shown_file
-from roadworthy.web.services import Here, RunFolder, Services, services_of
+from roadworthy.web.services import Here, RunFolder, Services, services_of, suite_title
 from roadworthy.web.settings import REPORT, REPORT_POLICY, RunFolders, file_below
 from roadworthy.web.showing import shown
 from roadworthy.web.thresholds import has_answers
@@ -35,6 +35,7 @@ from roadworthy.web.thresholds import has_answers
 router = APIRouter()
 
 _WORST, _REASONS = 6, 8
+_LITTLE_LEFT = 0.9  # Δv above which a wall sets cases apart
 _PAUSE = 0.25  # seconds between two looks at a run
 _RETRY = 2000  # milliseconds after which a page asks again that is not told by itself
 _SIGN_OF_LIFE = 15.0  # seconds after which something is sent, so that nobody takes the line for dead
@@ -108,7 +109,7 @@ def found_in(folder: Path, count: int = 0) -> RunSummary:
     results = ranked(run)
     reached, about = count > 0 and bool(results), run.manifest or {}
     settings = about.get("settings") or {}
-    title = str(settings.get("title") or next(iter(about.get("suite") or {}), ""))
+    title = suite_title(run.manifest)
     texts = sorted({(one.requirement.id, one.requirement.text) for one in results})
     asked = json.dumps([title, settings.get("sample"), about.get("data"), texts], sort_keys=True, default=str)
     return RunSummary(
@@ -124,11 +125,15 @@ def found_in(folder: Path, count: int = 0) -> RunSummary:
 
 
 def _worst(run: StoredRun, ids: Sequence[str], count: int) -> list[dict[str, Any]]:
-    """Return the worst of each requirement, then the second worst: their margins have different units."""
+    """Return the worst of each requirement, then the second worst: their margins have different units.
+
+    As on the wall, those of which little of the picture is left come after the others.
+    """
     rows = run.query(
-        "SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY requirement "
-        'ORDER BY margin NULLS LAST, system, "case") AS rank FROM cases WHERE status = $1) WHERE rank <= $2',
-        [str(Status.VIOLATED), count],
+        "SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY requirement ORDER BY "
+        "coalesce(isinf(margin), false), coalesce(visual_change > $3, false), "
+        'margin NULLS LAST, system, "case") AS rank FROM cases WHERE status = $1) WHERE rank <= $2',
+        [str(Status.VIOLATED), count, _LITTLE_LEFT],
     )
     place = {id: number for number, id in enumerate(ids)}
     rows.sort(key=lambda row: (int(str(row["rank"])), place[str(row["requirement"])]))
@@ -175,6 +180,7 @@ class _Started:
 
     job: Job
     models: tuple[str, ...]
+    found: RunSummary | None = None
 
     @property
     def data(self) -> str:
@@ -189,33 +195,19 @@ class _Started:
             return next((one for one in Standing if one in found), None)
         return Standing.UNFINISHED if self.job.state.stage.is_over and self.job.state.done else None
 
-    @property
-    def violations(self) -> int:
-        """How many cases violate, of all models together."""
-        return self._counted(Status.VIOLATED)
-
-    @property
-    def errors(self) -> int:
-        """How many cases have no usable answer, of all models together."""
-        return self._counted(Status.ERROR)
-
-    @property
-    def judged(self) -> int:
-        """How many cases say something about a model, of all models together."""
-        return self._counted(Status.PASSED, Status.VIOLATED, Status.ERROR)
-
-    def _counted(self, *statuses: Status) -> int:
-        # A file that was damaged has other things there; the rest of the list is shown all the same.
-        counts = [one.get("counts") for one in self.job.state.outcomes]
-        numbers = [one.get(status, 0) for one in counts if isinstance(one, dict) for status in statuses]
-        return sum(one for one in numbers if isinstance(one, int))
-
 
 @router.get("/runs")
 def page(request: Request, services: Here) -> Response:
     """Return the list of runs."""
     given = [_Given.of(name, services.folders.folder(name)) for name in services.folders.names]
-    started = [_Started(job, tuple(services.declared.names(job.ask.models))) for job in services.queue.jobs()]
+    started = [
+        _Started(
+            job,
+            tuple(services.declared.names(job.ask.models)),
+            _summary(job.run)[0] if job.state.stage is Stage.FINISHED else None,
+        )
+        for job in services.queue.jobs()
+    ]
     given.sort(key=lambda one: one.found.started if one.found else "", reverse=True)
     return services.pages.page(
         request,

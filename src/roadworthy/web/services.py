@@ -16,7 +16,7 @@ from fastapi import Depends, HTTPException, Request
 
 from roadworthy._yaml import Place
 from roadworthy.errors import InputError, RoadworthyError
-from roadworthy.runs.store import StoredRun
+from roadworthy.runs.store import StoredRun, read_manifest
 from roadworthy.runs.suites import suite_of
 from roadworthy.web.added import AddedFiles
 from roadworthy.web.apart import ProcessApart, pictured
@@ -172,6 +172,9 @@ class Services:
             Turns(settings.limits.waiting),
         )
 
+    def __post_init__(self) -> None:
+        self.pages.filters["titled"] = self.title_of
+
     def rule(self, text: str) -> dict[str, Any]:
         """Return what the page shows of a rule."""
         _check_text(text, self.settings.limits.rule)
@@ -240,6 +243,15 @@ class Services:
         with self.previewing.taken():
             return copied_test(folder, cases)
 
+    def title_of(self, name: str) -> str:
+        """Return what people call a run: by its suite, otherwise as its address does."""
+        folder, job = self.run_of(name)
+        try:
+            title = suite_title(read_manifest(folder))
+        except InputError:
+            title = ""
+        return title or (job.ask.name if job else "") or name
+
     def run_of(self, name: str) -> tuple[Path, Job | None]:
         """Return the folder of a run that an address names, and the job it belongs to.
 
@@ -272,6 +284,12 @@ class Services:
         except (RoadworthyError, OSError):
             # Whoever needs it is told what is wrong.
             return
+
+
+def suite_title(manifest: Mapping[str, Any] | None) -> str:
+    """Return what the suite of a run is called; empty where nobody named it."""
+    settings = (manifest or {}).get("settings") or {}
+    return str(settings.get("title") or next(iter((manifest or {}).get("suite") or {}), ""))
 
 
 async def while_wanted(request: Request, work: Coroutine[Any, Any, T]) -> T:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -77,6 +79,16 @@ def test_each_requirement_shows_its_worst_before_any_shows_its_second(folder: Pa
     worst = [(one["requirement"], one["margin"]) for one in found_in(folder, 4).worst]
     assert worst == [("often", -9.0), ("seldom", -500.0), ("often", -3.0), ("often", -2.0)]
     assert found_in(folder, 1).reasons == (("no road", 4),)
+
+
+def test_what_leaves_little_of_the_picture_comes_last_as_on_the_wall(tmp_path: Path) -> None:
+    requirement = Requirement("R", "…", "rules")
+    with RunStore(tmp_path / "runs" / "R" / "dave2", requirement, system="dave2") as store:
+        told = (("a", -9.0, 0.99), ("b", -math.inf, 0.1), ("c", -1.0, 0.2), ("d", -2.0, None))
+        for name, margin, seen in told:
+            case = Case(name, "R", (RecordDrive("x"),), {})
+            store.append(case, replace(Verdict.from_margin(case, margin), visual_change=seen))
+    assert [one["case"] for one in found_in(tmp_path, 4).worst] == ["d", "c", "a", "b"]
 
 
 def test_what_is_more_severe_comes_first_among_its_equals(tmp_path: Path) -> None:
