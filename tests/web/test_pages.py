@@ -89,17 +89,6 @@ def test_the_list_of_runs_says_what_they_found(settings: ServerSettings, text: s
         assert judged == sum(row["status"] in ("violated", "passed") for row in rows)
 
 
-def test_errors_are_among_the_cases_judged(settings: ServerSettings) -> None:
-    folder = settings.out / "20261115-120000-aaaa"
-    folder.mkdir(parents=True)
-    (folder / "job.json").write_text(json.dumps(ASK))
-    counts = ({"passed": 5, "violated": 2, "error": 4, "not applicable": 9}, {"passed": 1, "violated": 1})
-    outcomes = tuple({"status": "violated", "counts": one} for one in counts)
-    write_state(folder, JobState(Stage.FINISHED, done=20, total=20, outcomes=outcomes))
-    page = Browser(Client(create_app(settings))).page("/runs").text
-    assert "<small>3 of 13</small>" in page
-
-
 def test_a_run_that_was_stopped_is_unfinished(settings: ServerSettings) -> None:
     folder = settings.out / "20261115-120000-aaaa"
     folder.mkdir(parents=True)

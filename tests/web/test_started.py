@@ -21,6 +21,7 @@ from roadworthy.driving.drives.readers import write_drive
 from roadworthy.errors import InputError
 from roadworthy.reliability.human import SimulatedHumans, estimate_threshold
 from roadworthy.report.results import Standing
+from roadworthy.runs.store import StoredRun
 from roadworthy.web import runs
 from roadworthy.web.app import create_app
 from roadworthy.web.jobs.queue import JobState, Stage, read_job, write_state
@@ -109,6 +110,10 @@ def test_a_finished_run_has_what_its_trend_is_drawn_of(browser: Browser, service
     everything(services.settings.out / FIRST / "run")
     listed = browser.page("/runs").text
     assert listed.count("data-asked=") == 1
+    states = [row["status"] for row in StoredRun.open(services.settings.out / FIRST / "run").rows()]
+    judged = [one for one in states if one in ("passed", "violated", "error")]
+    assert "error" in judged
+    assert f"<small>{judged.count('violated')} of {len(judged)}</small>" in listed
     assert 'data-suite="Night drives"' in listed.split(f'data-job="{FIRST}"')[0].rpartition("<article")[2]
     assert f'<a href="/runs/{FIRST}">Night drives</a>' in browser.page(f"/look/{FIRST}").text
 
