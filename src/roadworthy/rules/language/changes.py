@@ -148,6 +148,7 @@ class _ConditionReader(EventReader):
         assert phrase.thing is not None
         if is_environment(phrase.thing.element):
             self.at = stop
+            self.check_within(phrase, "for", "into")
             self.result.bind(phrase.words, phrase.thing.element)
             self.environment(phrase.thing)
             joined_by = 1 if self.lower() in ("and", ",") else 0

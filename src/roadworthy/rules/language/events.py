@@ -109,6 +109,7 @@ class EventReader(ExchangeReader):
             for phrase in tail.phrases:
                 thing = phrase.thing
                 if thing is not None and is_environment(thing.element):
+                    self.check_within(phrase, "into")
                     self.result.bind(group.words, thing.element)
                     self.result.bind(phrase.words, thing.element)
                     self.environment(thing)

@@ -165,6 +165,7 @@ class Reader(WordStream):
             if thing is None or not (plain or nouns.is_environment(thing.element)):
                 raise phrase.words.refuse("these words are not understood here")
             if allow_environment and nouns.is_environment(thing.element):
+                self.check_within(phrase)
                 if thing.element not in CONDITIONS:
                     self.environment(thing)
                 self.result.bind(phrase.words, thing.element)
@@ -338,8 +339,16 @@ class Reader(WordStream):
         """Keep the conditions that phrases name, "at night", until the clause is over."""
         for one in phrases:
             if one.thing is not None and nouns.is_environment(one.thing.element):
+                self.check_within(one)
                 self.result.bind(one.words, one.thing.element)
                 self.waiting.append(one.thing)
+
+    def check_within(self, phrase: Phrase, *more: str) -> None:
+        """Refuse a condition of which a phrase does not say that it is so here: "toward winter"."""
+        kind = ontology().condition_of(phrase.thing.element) if phrase.thing is not None else None
+        wrong = {"season": ("by", "for", "into"), "time": ("for", "into")}.get(kind or "", ())
+        if phrase.preposition not in SETS["around"] | set(more) or phrase.preposition in wrong:
+            raise phrase.words.refuse("whether it is so here is not said", ["in the rain", "at night"])
 
     def end_clause(self) -> None:
         """Make the changes of conditions that the phrases of a clause named."""

@@ -140,6 +140,8 @@ class WeatherReader(Reader):
                 self._turns("sunny", words)
                 return
             raise self.ended(thing.element, group.words)
+        if lemma in ("stay", "remain"):
+            raise group.words.refuse("what stays as it is changes nothing", UNDERSTOOD)
         self.skip()
         if lemma == "give" and self.lower() == "way":
             self.result.bind(self.step(), "becomes")
@@ -436,7 +438,7 @@ class ExchangeReader(WeatherReader):
         self.at = begin
         if group.lemma == "be":
             return False
-        if group.lemma in ("become", "turn", "get", "go"):
+        if group.lemma in ("become", "turn"):
             plain = not self.over() and prepositional(self.words, self.at) is None
             if plain and (noun := noun_phrase(self.words, self.at)) is not None:
                 self.affirmed(group)
