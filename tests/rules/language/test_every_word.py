@@ -349,6 +349,21 @@ REFUSED = (
     ("If a pedestrian crossed the road, slow down.", "crossed"),
     ("If you have passed a stop sign, slow down.", "have passed"),
     ("If a stop sign is removed and a yield sign remains, slow down.", "remains"),
+    # What should follow: an idiom, a question, "not" of all times, whose it is, and by how much one stops.
+    ("If it rains, the prediction should of course not change.", "should of"),
+    ("If it rains, should the car slow down?", "?"),
+    ("If it rains, the car should not slow down all the time.", "all the time"),
+    ("If it rains, the car should not slow down at all times.", "at all times"),
+    ("If a dog runs onto the road, it should stop.", "it"),
+    ("If a cyclist appears, its speed should decrease.", "its speed"),
+    ("If it rains, stop by at least 30%.", "30%"),
+    ("If it rains, the detector must not miss all cars.", "not miss all cars"),
+    # How we drive, and what is beside or all but it.
+    ("If you drive slowly at night, speed up.", "slowly"),
+    ("If the car drives straight in fog, slow down.", "straight"),
+    ("If a car appears besides a truck, slow down.", "besides"),
+    ("If all vehicles besides trucks are removed, keep your speed.", "besides"),
+    ("Besides rain, slow down.", "Besides"),
     # Weather, time and season that are elsewhere, not yet there, or as they were; what things get.
     ("Toward winter, slow down.", "Toward winter"),
     ("By winter, slow down.", "By winter"),

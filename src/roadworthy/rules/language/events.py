@@ -86,6 +86,12 @@ class EventReader(ExchangeReader):
     def done_by_someone(self, group: VerbGroup, *, ego: bool = False) -> None:
         """Read "you see a pedestrian", "we remove the lane lines", "the ego-vehicle drives at night"."""
         lemma = group.lemma
+        first = self.words.items.index(group.words[0])
+        for number in range(max(first - 1, 0), len(self.words)):
+            if number >= first and self.words[number].lower in AND:
+                break
+            if self.words[number].lower in ("slowly", "quickly", "straight") and lemma in SETS["motion"]:
+                raise self.words[number : number + 1].refuse("how we drive cannot be changed", ["at night"])
         if lemma in ("come", "get") and self.lower() in ("to", "upon"):
             lemma = "approach"  # "you come to a yield sign"
             self.result.bind(self.step(), "add")

@@ -227,6 +227,8 @@ class _OutcomeClause:
             pedals = self.output == "speed" and any(PEDALS.search(head.text) for head in self.heads)
             return _plain(Expectation(self.output, change, negated=negated, pedals=pedals))
         self._check_degree(amount)
+        if any(STANDSTILL.search(head.text) for head in self.heads):
+            raise self.refuse(amount.items, "who stops comes to 0", "slow down by 30%", "slow down to 5 km/h")
         measure = self._measure(amount)
         modifier = amount.modifier
         if measure == "value" or gauge_of(self.output).kind == "offset":

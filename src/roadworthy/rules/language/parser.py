@@ -131,6 +131,8 @@ def _read(text: str, analysis: Words) -> Rule:
             blocks.append(_made(whole, (condition, outcome), *understood))
     if not blocks:
         raise words.refuse("the rule is empty", [EXAMPLE])
+    if words.text.rstrip(" .!\"')").endswith("?"):
+        raise words[-1:].refuse("a rule tells what should follow, and does not ask", [EXAMPLE])
     return _accounted(words, timed(text, at_distances(text, blocks)))
 
 
@@ -431,13 +433,15 @@ def _names_of_others(condition: Words, outcome: Words, changes: Sequence[SceneCh
     """
     types = [one.properties.get("type") for one in changes if one.target == "vehicle"]
     added = any(one.target == "vehicle" and one.op == "add" for one in changes)
-    several = len(changes) > 1 and bool(_OURS.search(outcome.text[: outcome.span[0]]))
-    named = outcome.span < condition.span or several
+    ours = bool(_OURS.search(outcome.text[: outcome.span[0]]))
+    animate = any(one.op == "add" and one.target in ("dog", "bicyclist") for one in changes)
+    animate &= not _OURS.search(outcome.text[: outcome.span[1]])
+    named = outcome.span < condition.span or (len(changes) > 1 and ours)
     return {
         *(("car", "automobile") if {None, "car"} & set(types) else ()),
         *(("vehicle",) if None in types else ()),
         *(("a",) if types else ()),
-        *(("it",) if added and not named else ()),
+        *(("it",) if (added or animate) and not named else ()),
     }
 
 

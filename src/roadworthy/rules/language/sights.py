@@ -96,6 +96,8 @@ def read_sight(
     ):
         number = f"'the number of detected {plural(thing.word)}'"
         trouble = f"what must not be detected is asked by its number: {number}"
+    if kind == "overlap" and text.startswith("not ") and re.search(r"\b(?:all|every|each)\b", text[:length]):
+        trouble = "is none to be missed, or not all? say what must be detected"
     if kind == "kept" and text.startswith("all "):
         trouble = "no network labels all: say how much, 'at least 95% of the'"
     if kind in ("overlap", "confidence", "count") and thing.word in ("sky", "terrain", "road", "sidewalk"):

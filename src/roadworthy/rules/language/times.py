@@ -21,6 +21,9 @@ _WHEN = re.compile(rf"\b(?:{'|'.join(filled(one, _PARTS) for one in _FILE['when'
 _NUMBER = re.compile(filled("({DIGITS}|{COUNT})( {HALF})?[ -]?({UNIT})( {HALF})?", _PARTS), re.IGNORECASE)
 _MORE = re.compile(filled(r"\s*{MORE}", _PARTS), re.IGNORECASE)
 _MOVES = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in _FILE["moves"].items()}
+# With "not" before them: never, or not always?
+_ALL_TIMES = re.compile(r"at all times|(?:the whole|all the) time", re.IGNORECASE)
+_NOT = re.compile(r"(?:\bnot\b|n['’]t\b)[^,.;!?]*$", re.IGNORECASE)
 _EXAMPLE = "If a pedestrian appears on the roadside, the ego-vehicle should slow down within 2 s."
 
 
@@ -95,11 +98,13 @@ def timed(text: str, blocks: Sequence[Block]) -> list[Block]:
     for one in time_words(text):
         said = one.timing or Timing()
         late, mixed = said.within and True in steady, said.lasting and len(steady) > 1
+        all_times = _ALL_TIMES.fullmatch(text, *one.span) and _NOT.search(text[: one.span[0]])
         problems = {
             one.problem: one.timing is None,
             "a time is said of what should happen, not of what changes": _in_condition(text, blocks, one),
             "what stays the same, or must not happen, does so from the beginning on, not within a time": late,
             "what must happen and what must not are two: write a rule for each": mixed,
+            "is this never, or not always?": all_times,
         }
         if reason := next((reason for reason, is_so in problems.items() if is_so), None):
             raise _refused(reason, text, one)
