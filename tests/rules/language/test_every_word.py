@@ -358,6 +358,11 @@ REFUSED = (
     ("If a cyclist appears, its speed should decrease.", "its speed"),
     ("If it rains, stop by at least 30%.", "30%"),
     ("If it rains, the detector must not miss all cars.", "not miss all cars"),
+    ("If it rains, drive below 20 km/h slower.", "below 20 km/h slower"),
+    ("If it rains, steer half left.", "half left"),
+    ("If it rains, the speed should not be limited to 20 km/h.", "limited"),
+    ("If it rains, apply the brake by at least 30%.", "30%"),
+    ("If it rains, the brake should be at least 30%.", "30%"),
     # How we drive, and what is beside or all but it.
     ("If you drive slowly at night, speed up.", "slowly"),
     ("If the car drives straight in fog, slow down.", "straight"),

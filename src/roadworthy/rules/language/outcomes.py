@@ -11,8 +11,10 @@ from roadworthy.errors import InputError
 from roadworthy.rules.expectation import Expectation, ExpectedChange, Measure, Modifier, Output, Quantity
 from roadworthy.rules.gauges import gauge_of
 from roadworthy.rules.language.outcome_phrases import (
+    ADJECTIVES,
     EXAMPLES,
     FLIPPED,
+    LOWER,
     SIGHTS,
     UPPER,
     VERBS,
@@ -227,8 +229,7 @@ class _OutcomeClause:
             pedals = self.output == "speed" and any(PEDALS.search(head.text) for head in self.heads)
             return _plain(Expectation(self.output, change, negated=negated, pedals=pedals))
         self._check_degree(amount)
-        if any(STANDSTILL.search(head.text) for head in self.heads):
-            raise self.refuse(amount.items, "who stops comes to 0", "slow down by 30%", "slow down to 5 km/h")
+        self._check_amount(amount, negated)
         measure = self._measure(amount)
         modifier = amount.modifier
         if measure == "value" or gauge_of(self.output).kind == "offset":
@@ -247,6 +248,30 @@ class _OutcomeClause:
             )
         except InputError as error:
             raise self.refuse(amount.items, str(error), "at most 30 km/h", "at least 30%") from None
+
+    def _check_amount(self, amount: ExpectedAmount, negated: bool) -> None:
+        """Refuse how much of what has no amount: "stop by 30%", "apply the brake by 30%", "half left"."""
+        items = self.part.items
+        after = items[items.index(amount.items[-1]) + 1 :]
+        if any(STANDSTILL.search(head.text) for head in self.heads):
+            raise self.refuse(amount.items, "who stops comes to 0", "slow down by 30%", "slow down to 5 km/h")
+        if any(PRESSED.search(head.text) for head in self.heads):
+            raise self.refuse(
+                amount.items, "how much of a pedal is no speed", "slow down by 30%", "the brake"
+            )
+        value = self._measure(amount) == "value"
+        if value and any(item.text in ADJECTIVES for item in after):
+            raise self.refuse(
+                (*amount.items, after[0]), "is this a speed, or a change?", "by less than 5 km/h"
+            )
+        if value and amount.quantity.relative and self.output in ("brake", "throttle") and not after:
+            raise self.refuse(amount.items, "of all of it, or of what it was before?", "at least 0.3")
+        if amount.text == "half" and not amount.led_by("by") and after and after[0].kind == "side":
+            raise self.refuse(
+                (*amount.items, after[0]), "how far this is, is not said", "by at least 5 degrees"
+            )
+        if self.part.of("limit") and (negated or amount.modifier in LOWER):
+            raise self.refuse(self.part.of("limit"), "what does not limit it is no bound", "at least 20 km/h")
 
     def _check_degree(self, amount: ExpectedAmount) -> None:
         if self.degree == "less":
@@ -367,6 +392,9 @@ OPPOSITE = {"increase": "decrease", "decrease": "increase"}
 
 PEDALS = re.compile(r"\b(?:brake|decelerat|accelerat|throttle|gas)")
 """Words of what the pedals do."""
+
+PRESSED = re.compile(r"\S brake|pedal|\bgas\b|accelerator|throttle")
+"""Words of a pedal that is pressed or left."""
 
 STANDSTILL = re.compile(r"\b(?:stop|halt|standstill)\b")
 """Words of a speed of 0, which are read as a decrease."""
