@@ -363,6 +363,12 @@ REFUSED = (
     ("If it rains, the speed should not be limited to 20 km/h.", "limited"),
     ("If it rains, apply the brake by at least 30%.", "30%"),
     ("If it rains, the brake should be at least 30%.", "30%"),
+    # What is seen at once, where it is, and what is no scene.
+    ("If a waiting pedestrian crosses the road, slow down.", "waiting"),
+    ("If a braking truck overtakes you, slow down.", "braking"),
+    ("If a standing pedestrian crosses the road, slow down.", "standing"),
+    ("If a man stands beside a braking car, slow down.", "braking"),
+    ("If the camera is foggy, slow down.", "the camera"),
     # How we drive, and what is beside or all but it.
     ("If you drive slowly at night, speed up.", "slowly"),
     ("If the car drives straight in fog, slow down.", "straight"),

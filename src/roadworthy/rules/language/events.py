@@ -190,6 +190,8 @@ class EventReader(ExchangeReader):
         first = things[0]
         named = [one.element for one in things if one.element]
         environment = bool(first.element) and all(map(is_environment, named))
+        if first.element == SCENE and first.words[-1].lower in ("camera", "screen"):
+            raise first.words.refuse("what becomes of it is no weather", ["the weather", "the scene"])
         if first.element == SCENE and lemma in SETS["change"] | SETS["replace"] | {"be"}:
             self._environment_happens(first, group, words)
             return

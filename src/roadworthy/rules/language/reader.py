@@ -24,6 +24,9 @@ from roadworthy.rules.language.phrases import (
 from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import GROUND, Comparative, Op, SceneChange, thing_in_words
 
+# Of each pair of these only one can be seen; who walks across crosses, and who steps onto the road walks.
+_APART = {"waiting", "crossing", "braking", "overtaking"}
+
 
 class Reader(WordStream):
     """Reads words from left to right; what it cannot use is refused."""
@@ -390,6 +393,8 @@ class Reader(WordStream):
                 self.result.tell_narrower(thing)
                 if thing.amount is not None or thing.part:
                     raise thing.words.refuse("a place is at one thing only", ["on the roadside"])
+                if {word.lower for word in thing.words} & SETS["vehicle adjectives"]:
+                    raise thing.words.refuse("what it does at that place is not shown", ["beside the car"])
             if (phrase.position, here.reference) == ("in", "line"):
                 raise phrase.words.refuse("what is in a line is not shown", ["on the line"])
             if phrase.position in ("on", "in") and conditions.stands(here.reference):
@@ -581,7 +586,13 @@ class Reader(WordStream):
         """Return what the words from a thing on say that somebody does: "crossing"."""
         said = self.words.text[thing.words[0].start : self.words[self.at - 1].stop]
         poses = POSES.get(thing.element, {})
+        found = [pose for pose, verb in poses.items() if verb.search(said.replace("to cross", "to"))]
         pose = next((pose for pose, verb in poses.items() if verb.search(said)), "")
+        still = {word.lower for word in thing.words} & {*SETS["halted"], "standing", "stopped"}
+        if (still and set(found) - {"braking", "waiting"}) or len({*found} & _APART) > 1:
+            raise thing.words.refuse(
+                "this cannot be seen at once: say one of them", ["crosses", "overtakes you"]
+            )
         if pose.startswith("stepping") and place not in (None, "road"):
             pose = "crossing"  # "steps into our lane", "in front of you": beyond the edge of the road
         # Who waits on the road stands there, and does not look at it.
