@@ -206,15 +206,30 @@ _HALOS_UNTIL = 160.0  # metres
 def headlights(raster: Raster, depth: Array, rows: slice) -> Array:
     """Return how strongly dipped headlights reach each pixel of some rows with their depth."""
     ahead = depth.clip(np.float32(0.0), np.float32(400.0))
-    side = (ahead * raster.ray_x[rows] - np.float32(0.3)) / (np.float32(2.2) + np.float32(0.2) * ahead)
-    wide = side * side + np.float32(1.0)
+    # In place, so that few planes go through the cache.
+    side = ahead * raster.ray_x[rows]
+    side -= np.float32(0.3)
+    wide = ahead * np.float32(0.2)
+    wide += np.float32(2.2)
+    side /= wide
+    side *= side
+    side += np.float32(1.0)
     # The dipped beam is cut off above the height of the lamps.
-    below = ahead * (raster.ray_y[rows] + np.float32(0.012)) + np.float32(0.2)
-    below /= np.float32(0.5) + np.abs(below)
-    far = ahead * np.float32(1 / 17)
-    strength: Array = below * np.float32(1.5 * 0.39) + np.float32(1.5 * 0.61)
-    strength /= (far * far + np.float32(1.0)) * wide * wide
-    return strength
+    below = raster.ray_y[rows] + np.float32(0.012)
+    below *= ahead
+    below += np.float32(0.2)
+    np.abs(below, out=wide)
+    wide += np.float32(0.5)
+    below /= wide
+    below *= np.float32(1.5 * 0.39)
+    below += np.float32(1.5 * 0.61)
+    ahead *= np.float32(1 / 17)
+    ahead *= ahead
+    ahead += np.float32(1.0)
+    ahead *= side
+    ahead *= side
+    below /= ahead
+    return below
 
 
 @lru_cache(maxsize=256)
