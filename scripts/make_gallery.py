@@ -198,6 +198,7 @@ def cut_out(
 # Of the people: bare legs, coats and dresses look painted on real frames, dark clothes like a shadow, pale
 # faces like masks, and who is all pale above the belt like a mannequin.
 _BELIEVED = (*(0, 1, 3, 4, 6, 8, 14, 15, 16, 18, 23, 27, 33, 34), *(38, 39, 43, 44, 46, 51, 52, 53, 57, 58))
+_POSED = (9, 28, 31, 41, 57, 85, 105, 130, 162, 179, 194, 214)  # likewise, and no colours of skin or stone
 
 
 def solid_cut_outs() -> Iterator[CutOut]:
@@ -231,7 +232,7 @@ def solid_cut_outs() -> Iterator[CutOut]:
 
 def posed_cut_outs() -> Iterator[CutOut]:
     """Yield people who walk or stand, seen from behind, from the front and from the side: facing right."""
-    for look in range(10):
+    for look in _POSED:
         for walking, facing, turn in (
             (True, "side", -90), (False, "side", -90), (True, "away", 180), (True, "toward", 0),
         ):  # fmt: skip

@@ -399,7 +399,7 @@ def person(
         height, large = CHILD[0] + child * (CHILD[1] - CHILD[0]), 1.50 - 0.25 * child
         broad, legged, stout = 1.16 - 0.08 * child, 0.86 + 0.08 * child, 1.12 * stout
     s = height / (1.75 + 0.225 * (large - 1) - 0.93 * (1 - legged))
-    swing = float(rng.uniform(0.35, 0.6)) if walking else float(rng.uniform(0.0, 0.12))
+    swing = float(rng.uniform(0.2, 0.4)) if walking else float(rng.uniform(0.0, 0.12))
     side = 1.0 if rng.random() < 0.5 else -1.0
     long_hair, coat, bag = rng.random() < 0.4, rng.random() < 0.35, rng.random() < 0.4
     shorts, sleeves = rng.random() < 0.12, rng.random() < 0.75
@@ -475,8 +475,9 @@ def person(
         cone((0, 1.10, 0.0), (0, long, 0.0), 0.150, 0.175 + 0.10 * swing, 2, 0.06)
     cone((0, 1.45, lean), (0, 1.56, lean + 0.015), 0.052, 0.050, 0, 0.03)
     head(1.635, 0.025, (0.074, 0.105, 0.092), 0)
-    head(1.615, 0.112, (0.016, 0.025, 0.02), 0, 0.02)
-    head(1.672, 0.002, (0.083, 0.083, 0.097), 1)
+    head(1.572, 0.052, (0.052, 0.046, 0.056), 0)
+    head(1.618, 0.114, (0.014, 0.025, 0.016), 0, 0.02)
+    head(1.668, -0.008, (0.083, 0.088, 0.098), 1)
     if long_hair:
         head(1.57, -0.055, (0.085, 0.15, 0.055), 1, 0.05)
     if bag and not pushing:

@@ -18,7 +18,7 @@ from roadworthy.frames import Frame, LabelMap
 from roadworthy.images import Mask
 from roadworthy.ontology import ontology
 from roadworthy.transforms import compose, make_transform, parse_transform
-from roadworthy.transforms.objects import Add, CutOut, Gallery, believing
+from roadworthy.transforms.objects import Add, CutOut, Gallery, believing, compositing
 from roadworthy.world import Camera, Scene, WorldObject, frame_of, track
 
 Street = Callable[..., Frame]
@@ -346,6 +346,26 @@ def test_nobody_melts_into_what_is_around_the_head(believed: tuple[Frame, Frame,
     around = painted(frame, colour, slice(top - 8, head.stop + 4), slice(left - 8, right + 8), but=own)
     with pytest.raises(NotApplicable, match="could not be told from what is around"):
         PERSON(around, seed, measure=False)
+
+
+@pytest.mark.parametrize("pose", ["any", "walking along"])
+def test_solid_people_are_looked_at_in_every_pose(
+    believed: tuple[Frame, Frame, int], monkeypatch: pytest.MonkeyPatch, pose: str
+) -> None:
+    frame, _, seed = believed
+    monkeypatch.setattr(compositing, "unfit_model", lambda *_: "it would be a statue")
+    monkeypatch.setattr(compositing, "stands_out", lambda *_, **__: True)
+    with pytest.raises(NotApplicable, match="statue"):
+        PERSON.replace(pose=pose)(frame, seed, measure=False)
+
+
+def test_nobody_in_a_pose_wears_a_coat_that_looks_like_a_robe() -> None:
+    for one in Gallery.posed():
+        if one.element == "pedestrian" and not one.properties:
+            high = len(one.rgba)
+            parts = one.rgba[high // 4 : 2 * high // 5], one.rgba[5 * high // 9 : 2 * high // 3]
+            colours = [np.median(part[part[..., 3] > 200][:, :3], axis=0) for part in parts]
+            assert np.abs(np.subtract(*colours)).max() > 12, one.name
 
 
 def test_nobody_stands_in_burnt_out_glare(believed: tuple[Frame, Frame, int]) -> None:

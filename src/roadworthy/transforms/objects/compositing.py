@@ -495,7 +495,7 @@ class Add(OpensLater, ObjectEdit):
         if change.max() < _N.least_contrast:
             raise NotApplicable(unseen)
         if self.doubts(frame):
-            solid = place.cut_out.source == SOLID and self.gallery == OWN and self.pose == "any"
+            solid = place.cut_out.source == SOLID and self.gallery == OWN
             self.doubt(frame, "" if stands_out(frame, edited, change, solid=solid) else unseen)
             self.doubt(frame, unfit_model(frame, edited) if solid else "")
         return edited
