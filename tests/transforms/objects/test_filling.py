@@ -10,7 +10,7 @@ from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.transforms import make_transform
 from roadworthy.transforms.objects import filling
-from roadworthy.transforms.objects.filling import FILL, fill_network, grained
+from roadworthy.transforms.objects.filling import FILL, evened, fill_network, grained
 
 from .conftest import Street
 
@@ -84,6 +84,37 @@ def test_what_is_filled_has_the_grain_of_what_is_around() -> None:
     spread = np.std(made[35:55, 45:75].astype(float) - smooth[35:55, 45:75])
     assert 0.5 < spread < 4
     assert np.array_equal(made[~mask], image[~mask])
+
+
+def test_a_hole_gets_the_broad_colours_of_the_ground_around_it_and_keeps_its_detail() -> None:
+    image = (
+        np.repeat(np.linspace(40, 70, 128)[None], 96, axis=0)[..., None].repeat(3, axis=2).astype(np.uint8)
+    )
+    mask = hole((96, 128), (30, 60, 40, 80))
+    ground = ~mask & ~hole((96, 128), (0, 96, 110, 128))
+    image[:, 110:] = 250  # no ground
+    tinted = image.copy()
+    tinted[mask] = (52, 44, 58)  # purple, as the network sees a dark road
+    tinted[45, 60] = 90
+    made = evened(image, tinted, mask, ground)
+    assert np.abs(made[mask].mean(axis=0) - image[mask].mean(axis=0)).max() < 2
+    assert np.ptp(made[mask].mean(axis=0)) < 1
+    assert made[45, 60].min() > made[45, 58].max() + 20
+    assert np.array_equal(made[~mask], image[~mask])
+    assert evened(image, tinted, mask, np.zeros_like(mask)) is tinted
+
+
+def test_what_given_labels_do_not_name_stays_when_lines_beside_it_go(street: Street) -> None:
+    frame = street()
+    ids, image = frame.label_map.ids.copy(), frame.image.copy()
+    ids[100:150, 156:161], ids[100:150, 161:190] = (
+        frame.label_map.classes.index(n) for n in ("line", "void")
+    )
+    image[100:150, 156:161], image[100:150, 161:190] = 240, (150, 60, 30)
+    marked = frame.replace(image=image, labels=LabelMap(ids, frame.label_map.classes))
+    made = make_transform("remove", element="line")(marked, 1, measure=False).image
+    assert np.array_equal(made[100:150, 161:190], image[100:150, 161:190])
+    assert made[110:140, 156:160].mean() < 130
 
 
 def test_the_network_ships_with_its_card() -> None:

@@ -31,6 +31,9 @@ _LEAST_AROUND = 1 / 12  # likewise, of the image's width
 _GRAIN = 1.6  # pixels: what is finer is grain
 _MOST_GRAIN = 3.0  # grey levels
 _RING = 1 / 40  # of the image's width: how far around a hole its grain is looked at
+_COARSE = 4  # times smaller is what broad colours are looked at in
+# Of the image's width: as far colours are broad; and times as far, for wide holes, and how much that counts.
+_BROAD, _FARTHER = 0.012, ((1, 1.0), (4, 0.02), (16, 0.0004))
 
 
 @dataclass(frozen=True)
@@ -117,6 +120,37 @@ def _seen_size(window: Window) -> tuple[int, int]:
     high, wide = (one.stop - one.start for one in window)
     scale = min(1.0, (_MOST_PIXELS / (high * wide)) ** 0.5)
     return max(_SIDE, round(high * scale / _SIDE) * _SIDE), max(_SIDE, round(wide * scale / _SIDE) * _SIDE)
+
+
+def evened(image: Image, filled: Image, mask: Mask, ground: Mask) -> Image:
+    """Return a filled image whose hole has the broad colours of the ground around it, and its own detail.
+
+    The network sees dark roads as purple, and paints clouds where much paint lies close together.
+
+    Args:
+        image: As it was.
+        filled: The same, filled.
+        mask: The hole, as far as it shows ground.
+        ground: What is seen of that ground around it.
+    """
+    if not ground.any() or not mask.any():
+        return filled
+    reach = max(1.0, _BROAD * image.shape[1] / _COARSE)
+    seen, hole = _coarse(image, ground), _coarse(filled, mask)
+    several = [share * cv2.GaussianBlur(seen, (0, 0), times * reach) for times, share in _FARTHER]
+    sums = np.sum(several, axis=0), cv2.GaussianBlur(hole, (0, 0), reach)
+    means = [one[..., :3] / np.maximum(one[..., 3:], 1e-7) for one in sums]
+    change = cv2.resize(means[0] - means[1], mask.shape[::-1], interpolation=cv2.INTER_LINEAR)
+    result = filled.copy()
+    result[mask] = np.clip(np.rint(filled[mask] + change[mask]), 0, 255)
+    return result
+
+
+def _coarse(image: Image, where: Mask) -> Floats:
+    """Return the colours of some pixels in a small image, times their number, and that number."""
+    size = max(1, where.shape[1] // _COARSE), max(1, where.shape[0] // _COARSE)
+    some = np.dstack([image, np.ones(where.shape, np.uint8)]) * where[..., None].astype(np.float32)
+    return np.asarray(cv2.resize(some, size, interpolation=cv2.INTER_AREA), np.float32)
 
 
 def grained(image: Image, filled: Image, mask: Mask, rng: Generator) -> Image:

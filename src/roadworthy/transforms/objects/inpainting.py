@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.images import Image, Mask
+from roadworthy.labelling import is_estimated
 from roadworthy.ontology import VOID
 from roadworthy.transforms.objects.request import parts_of
 from roadworthy.transforms.perspective import GROUND, Perspective
@@ -353,7 +354,7 @@ def region_of(frame: Frame, mask: Mask, *, paint: bool) -> Floats:
     grey = cv2.cvtColor(frame.image, cv2.COLOR_RGB2GRAY).astype(np.float32)
     grounds = [labels.mask(name) & ~mask for name in _GROUNDS]
     if paint:
-        if not frame.drawn:
+        if is_estimated(frame):
             # At the edge of a road, where a line is, a network is not sure what it sees.
             grounds.append(labels.mask(VOID) & ~mask)
         near = (_dilated(mask, 2 * edge + 1),)

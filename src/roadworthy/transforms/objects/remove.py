@@ -24,7 +24,7 @@ from roadworthy.images import Mask
 from roadworthy.labelling import is_estimated
 from roadworthy.ontology import VOID, ontology
 from roadworthy.transforms.objects.camera_look import is_grey
-from roadworthy.transforms.objects.filling import fill_network, grained
+from roadworthy.transforms.objects.filling import evened, fill_network, grained
 from roadworthy.transforms.objects.inpainting import Gap, Places, filled, painted_share, region_of
 from roadworthy.transforms.objects.paint import hidden_lines
 from roadworthy.transforms.objects.parts import PART_TEXT, PARTS, check_part, part_of
@@ -583,6 +583,9 @@ def without(frame: Frame, gone: ObjectSelection, rng: Generator, hidden: Mask | 
     if not frame.drawn:
         mask = opacity > 0
         made = fill_network().fill([frame.image], [mask])[0]
+        for name in ("road", "sidewalk", "terrain"):
+            shown = LabelMap(ids, labels.classes).mask(name) & mask
+            made = evened(frame.image, made, shown, labels.mask(name) & ~mask)
         made = grained(frame.image, made, mask, rng)
         if is_grey(frame):
             made = np.repeat(cv2.cvtColor(made, cv2.COLOR_RGB2GRAY)[..., None], 3, axis=2).astype(np.uint8)
