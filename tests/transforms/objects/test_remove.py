@@ -357,12 +357,12 @@ def test_a_large_part_of_a_thing_that_nobody_labelled_goes_with_it_and_a_large_s
         assert not mask[ids == 1].any()
 
 
-def parked(light: int, cars: int = 1, grain: int = 0) -> Frame:
+def parked(light: int, cars: int = 1, grain: int = 0, high: int = 24) -> Frame:
     """Small cars on a road in a real frame, before a wall with more or less detail."""
     ids = np.full((240, 320), 5, np.uint8)
     ids[:60], ids[130:] = 4, 1
     for number in range(cars):
-        ids[120:144, 20 + 70 * number : 60 + 70 * number] = 7
+        ids[120 : 120 + high, 20 + 70 * number : 60 + 70 * number] = 7
     image = np.full((240, 320, 3), light, np.uint8)
     image[:130, np.arange(320) // 4 % 2 == 1] += np.uint8(grain)
     image[ids == 7] = (30, 30, 90)
@@ -375,6 +375,7 @@ def parked(light: int, cars: int = 1, grain: int = 0) -> Frame:
         (parked(65), ""),
         (parked(80), "has too much light and detail around it"),
         (parked(40, cars=3), ""),
+        (parked(40, cars=4, high=32), "is too much of the image"),
         (parked(80, cars=3), "is too much of the image"),
         (parked(150), "has too much light and detail around it"),
         (parked(50, grain=90), "has too much light and detail around it"),

@@ -513,8 +513,9 @@ def _unbelievable(frame: Frame, gone: ObjectSelection) -> str:
         return f"a {gone.what} is too large in the image for what is behind it to be painted believably"
     detail, light = _look_around(frame, gone.mask)
     dark, bright, most, most_of_one, most_detail = _LIMITS[gone.what.is_a("vehicle")]
-    much = light > dark and (largest > most_of_one or float(np.mean(gone.mask)) > most)
-    if much or light > bright or detail > (_RICH if np.mean(gone.mask) > _WIDE else most_detail):
+    share = float(np.mean(gone.mask))
+    much = share > _N.most_holes or (light > dark and (largest > most_of_one or share > most))
+    if much or light > bright or detail > (_RICH if share > _WIDE else most_detail):
         why = "is too much of the image" if much else "has too much light and detail around it"
         return f"{gone.what}: what is to go {why} to be painted over believably"
     return ""

@@ -89,9 +89,8 @@ def _sky_unclear(scene: WeatherScene) -> bool:
     """Return whether woods or ground have sky all around, or a white sky is called something else."""
     sky = thinned(scene.sky, *scene.small) > 127
     hangs = scene.small_frame.label_map.mask("pole", "traffic sign", "traffic light")
-    if _floating(scene.small_frame.label_map.mask("sky") | hangs) > _N.most_floating:
-        return True
-    if _floating(sky | hangs) > _N.most_left:
+    skies = (scene.small_frame.label_map.mask("sky"), sky)
+    if max(_floating(one | hangs) for one in skies) > _N.most_floating:
         return True
     white = (scene.small_grey >= _N.white_sky) & ~sky
     white[max(round(scene.small_view.horizon), 0) :] = False
