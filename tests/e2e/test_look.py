@@ -579,3 +579,19 @@ def test_failures_of_a_kind_are_found_and_shown(page: Page, run: Path, picture: 
         page.mouse.move(*place, steps=3)
     page.mouse.up()
     page.wait_for_selector(f"#selected :text('{everything} selected')")
+
+
+def test_kinds_follow_the_filters_and_one_becomes_a_requirement(page: Page, run: Path) -> None:
+    page.goto(f"/look/{run.name}?system=epoch")
+    page.wait_for_selector(".tile .case-head")
+    shown = int(page.inner_text("#count").split()[0])
+    # Whoever groups by what is not found yet lets it be found.
+    page.select_option("#group", "kind")
+    page.wait_for_selector(".section-head")
+    sizes = [int(one.split(" of ")[1].split(":")[0]) for one in page.locator(".kind b").all_inner_texts()]
+    assert sum(sizes) == shown
+    assert not any("epoch" in one for one in page.locator(".kind b").all_inner_texts())
+    page.locator(".kind").first.get_by_role("button", name="Requirement").click()
+    page.wait_for_url("**/suites?made")
+    page.wait_for_selector("#suite-state:has-text('Understood: ')")
+    assert "defaults: {accept: 5%}" in page.input_value("#suite-text")

@@ -92,12 +92,15 @@ def test_several_things_are_told_at_once(browser: Browser) -> None:
     assert [one["line"] for one in check(browser, text)["troubles"]] == [4, 6]
 
 
-def test_frames_of_the_built_in_world_may_be_of_one_kind_of_weather(browser: Browser) -> None:
+def test_frames_of_the_built_in_world_may_be_of_one_kind_and_as_many_as_one_run_has(browser: Browser) -> None:
     for options, fine in (
         ("weather: foggy, time: night, level: heavy", True),
         ("weather: [foggy]", False),
         ("weather: foggy, size: 9x9", False),
         ("count: '9'", False),
+        ("count: 60, seed: 3", True),
+        ("count: true", False),
+        ("count: 10001", False),
     ):
         text = SUITE.replace("sample: 8", f"sample: 8, options: {{{options}}}")
         assert (check(browser, text)["state"] == "read") is fine, options

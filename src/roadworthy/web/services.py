@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import math
+import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, TypeVar
@@ -72,6 +72,8 @@ def refusals(ask: SuiteAsk, declared: Declared, limits: ServerLimits) -> Iterato
         for what in data.options.keys() & set(LABELLED):
             labellers = str(data.options[what])
             yield from ((place, told) for told in _refused(declared.check_labels, what, labellers))
+        if isinstance(count := data.options.get("count"), int) and count > limits.frames:
+            yield place, f"{name}: count may be {limits.frames} at most here, got {count}"
         if data.sample is None and data.frames is None:
             yield place, f"{name}: say with sample how many frames, {limits.frames} at most here"
     for name, model in form.models.items():
@@ -88,9 +90,8 @@ def refusals(ask: SuiteAsk, declared: Declared, limits: ServerLimits) -> Iterato
 
 
 _CLOSED = (
-    "a suite that is sent here may name no files, programs or other machines, and no options but who labels "
-    "(labels, depth, boxes), and on which weather, level and time the built-in world is driven; `roadworthy "
-    "run` takes it"
+    "a suite that is sent here may name no files, programs or other machines, and no options but who labels, "
+    "how many frames, and weather, level and time of the built-in world; `roadworthy run` takes it"
 )
 
 
@@ -202,15 +203,8 @@ class Services:
         """Return the least change with which a case of a rule still fails, and what was tried for it."""
         document, _ = document_of(folder, case)
         ask = SuiteAsk(document=document)
-        # How many frames a reader makes is no name of anything; all else of a stranger's run is checked.
-        for data in (plain := deepcopy(document))["data"].values():
-            options = data.get("options", {})
-            data["options"] = {
-                name: one
-                for name, one in options.items()
-                if name not in ("count", "seed") or not isinstance(one, int)
-            }
-        check_ask(SuiteAsk(document=plain), self.declared, self.settings.limits)
+        # Of a run there may be as many frames as it has; all else of a stranger's is checked.
+        check_ask(ask, self.declared, replace(self.settings.limits, frames=sys.maxsize))
         with self.previewing.taken():
             if self._names_added(ask):
                 return self._apart("shrink", ask, dict(case))

@@ -212,6 +212,7 @@ def _words(text: str) -> list[str]:
 
 LABELLED = ("labels", "depth", "boxes")
 _CONDITIONS = ("weather", "level", "time")  # of the built-in world
+_AMOUNTS = ("count", "seed")  # of what a reader makes: numbers name nothing
 _TYPED = ("rule", "bbsl", "text", "tags")  # free text, which opens nothing
 
 
@@ -290,7 +291,10 @@ def _opens(part: Form) -> bool:
     if isinstance(part, DataForm):
         # Who labels the frames; whether it is one whom the server offers is for the server to say.
         known = LABELLED + (_CONDITIONS if part.data.partition(":")[0] == "world" else ())
-        if all(what in known and isinstance(said, str) for what, said in part.options.items()):
+        if all(
+            type(said) is int if what in _AMOUNTS else what in known and isinstance(said, str)
+            for what, said in part.options.items()
+        ):
             given.pop("options", None)
     if given.get("gallery") in (OWN, SHIPPED):
         del given["gallery"]  # no folder

@@ -68,9 +68,22 @@ export class Kinds {
     const many = Math.max(...found.kinds) + 1;
     Object.assign(table.categories, { kind: column(Array.from({ length: many }, (_, one) => `kind ${one + 1}`), (place) => found.kinds[place]), side: worded(found.sides), against: worded(found.against) });
     this.found = { rows: at, kinds: found.kinds, map: found.map, parts: floats(found.parts), places: new Map(at.map((row, place) => [row, place])) };
-    this.kinds = Array.from({ length: many }, (_, one) => this.about(one));
-    table.sentences = Object.fromEntries(this.kinds.map((kind) => [`kind ${kind.number + 1}`, this.sentence(kind)]));
+    this.many = many;
+    this.tell();
     filters.show();
+  }
+
+  // What the kinds are, of the failures that the other filters let through.
+  tell() {
+    this.kinds = Array.from({ length: this.many }, (_, one) => this.about(one)).filter(({ rows }) => rows.length);
+    this.source.table.sentences = Object.fromEntries(this.kinds.map((kind) => [`kind ${kind.number + 1}`, this.sentence(kind)]));
+  }
+
+  // Filters have changed.
+  refresh() {
+    if (!this.found) return;
+    this.tell();
+    if (this.shown && this.canvas) this.list();
   }
 
   // The other failures, those first that look most like one; none of a case that is no failure with pictures. Several
@@ -89,12 +102,12 @@ export class Kinds {
 
   // What most of a kind have in common and others have not, and how often such cases fail.
   about(number) {
-    const { table } = this.source, own = [], others = [];
-    this.found.rows.forEach((row, place) => { if (row !== undefined) (this.found.kinds[place] === number ? own : others).push(row); });
+    const { table } = this.source, own = [], others = [], among = table.among("kind", "status");
+    this.found.rows.forEach((row, place) => { if (row !== undefined && among(row)) (this.found.kinds[place] === number ? own : others).push(row); });
     own.sort((one, other) => one - other); // the worst first, as in the table
     const share = (rows, test) => rows.reduce((sum, row) => sum + test(row), 0) / Math.max(1, rows.length);
     const candidates = [];
-    for (const name of ["change", "side", "against", "place", "system"]) {
+    for (const name of ["change", "requirement", "side", "against", "place", "system"]) {
       const column = table.categories[name];
       if (!column || column.names.length < 2) continue;
       const counts = new Map();
@@ -112,7 +125,9 @@ export class Kinds {
     }
     const told = [];
     let left = own;
-    for (const one of candidates.filter((each) => share(own, each.test) >= TYPICAL && share(own, each.test) >= LIFT * share(others, each.test)).slice(0, MOST_WORDS)) {
+    for (const one of candidates.filter((each) => share(own, each.test) >= TYPICAL && share(own, each.test) >= LIFT * share(others, each.test))) {
+      if (told.length === MOST_WORDS) break;
+      if (one.name === "requirement" && told.some(({ name }) => name === "change")) continue; // the change says it
       const next = left.filter(one.test);
       if (next.length < HELD * own.length) continue;
       told.push(one);
@@ -120,15 +135,16 @@ export class Kinds {
     }
     const requirements = new Set(own.map((row) => table.categories.requirement.codes[row]));
     const facts = told.filter((one) => one.everywhere), rate = { such: [0, 0], other: [0, 0] };
-    const { requirement, status } = table.categories;
+    const { requirement, status } = table.categories, such = [];
     for (let row = 0; row < table.size; row++) {
       const word = status.names[status.codes[row]], fails = FAILURES.includes(word);
-      if (!requirements.has(requirement.codes[row]) || (!fails && word !== "passed")) continue;
-      const of = facts.every((one) => one.test(row)) ? rate.such : rate.other;
+      if (!among(row) || !requirements.has(requirement.codes[row]) || (!fails && word !== "passed")) continue;
+      const alike = facts.every((one) => one.test(row)), of = alike ? rate.such : rate.other;
+      if (alike) such.push(row);
       of[0] += fails;
       of[1] += 1;
     }
-    return { number, rows: own, told, facts, held: left.length, rate, requirements: [...requirements].map((code) => requirement.names[code]), first: left[0] ?? own[0] };
+    return { number, rows: own, told, facts, such, held: left.length, rate, requirements: [...requirements].map((code) => requirement.names[code]), first: left[0] ?? own[0] };
   }
 
   sentence({ rows, told, held, requirements }) {
@@ -139,7 +155,20 @@ export class Kinds {
   draw() {
     const { source } = this;
     const canvas = make("canvas", { role: "img", "aria-label": "A map of the failures: what is alike is near. The list beside it says the same in words." });
-    const items = this.kinds.map((kind) => {
+    fill(this.box, make("div.head", {}, make("h2", {}, make("span", { id: "kind-count" }), " ", hint("kinds", "Failures that look alike, and of which alike was changed. The street network says what each scene looks like, the difference of both pictures says what changed; Ward's hierarchy of the principal components makes the kinds. They are a guess of where to look, no verdict. Sentences and rates are about what the filters show; a rate counts all judged cases of the same requirements.")),
+      make("div.actions", {}, make("button.quiet.way", { type: "button", onclick: () => source.groupBy("kind") }, "Group the wall"), make("button.quiet.way", { type: "button", onclick: () => this.show([]) }, "All"), make("button.quiet.way", { type: "button", onclick: () => this.close() }, "Close"))),
+      make("div.kinds-body", {}, make("div", {}, canvas, make("p.small", {}, "Draw round points to select them.")), make("ul.kind-list")));
+    this.canvas = canvas;
+    this.list();
+    this.lasso();
+    new ResizeObserver(() => this.paint()).observe(canvas);
+    onColors(() => this.paint());
+  }
+
+  list() {
+    const { source } = this;
+    fill(this.box.querySelector("#kind-count"), `${this.kinds.length} kind${this.kinds.length === 1 ? "" : "s"} of failures`);
+    fill(this.box.querySelector(".kind-list"), this.kinds.length ? this.kinds.map((kind) => {
       const picture = make("img", { alt: "the worst of this kind", loading: "lazy" });
       source.detail(kind.first).then((one) => { const after = decidingPair(one, one.pictures).at(-1); if (after) picture.src = pictureOf(source.run, after); }).catch(() => {});
       const dot = make("span.dot", { "aria-hidden": "true" });
@@ -149,16 +178,11 @@ export class Kinds {
       return make("li.kind", {}, picture, make("div", {}, make("p", {}, dot, make("b", {}, this.sentence(kind))), make("p.small", {}, rate),
         make("div.actions", {}, make("button.quiet.way", { type: "button", onclick: () => this.show([kind.number]) }, "Show"),
           kind.facts.length ? make("button.quiet.way", { type: "button", onclick: () => this.compare(kind) }, "With what passes") : null,
-          make("button.quiet.way", { type: "button", onclick: () => source.select(kind.rows) }, "Select"))));
-    });
-    fill(this.box, make("div.head", {}, make("h2", {}, `${this.kinds.length} kinds of failures`, " ", hint("kinds", "Failures that look alike, and of which alike was changed. The street network says what each scene looks like, the difference of both pictures says what changed; Ward's hierarchy of the principal components makes the kinds. They are a guess of where to look, no verdict. A rate counts all judged cases of the same requirements.")),
-      make("div.actions", {}, make("button.quiet.way", { type: "button", onclick: () => source.groupBy("kind") }, "Group the wall"), make("button.quiet.way", { type: "button", onclick: () => this.show([]) }, "All"), make("button.quiet.way", { type: "button", onclick: () => this.close() }, "Close"))),
-      make("div.kinds-body", {}, make("div", {}, canvas, make("p.small", {}, "Draw round points to select them.")), make("ul.kind-list", {}, items)));
-    this.canvas = canvas;
+          make("button.quiet.way", { type: "button", onclick: () => source.select(kind.rows) }, "Select"),
+          make("button.quiet.way", { type: "button", title: "Copy a suite with these failures", onclick: () => source.test(kind.rows) }, "Copy as test"),
+          make("button.quiet.way", { type: "button", title: "A suite with all cases in the same circumstances, of which few may fail", onclick: () => source.require(kind.such, kind.told.map((one) => one.words).join(", ")) }, "Requirement"))));
+    }) : make("li", {}, "No failure with pictures is among these cases."));
     this.paint();
-    this.lasso();
-    new ResizeObserver(() => this.paint()).observe(canvas);
-    onColors(() => this.paint());
   }
 
   show(numbers) {
@@ -191,8 +215,9 @@ export class Kinds {
     pen.setTransform(scale, 0, 0, scale, 0, 0);
     pen.clearRect(0, 0, side, side);
     const size = this.found.map.length > 3000 ? 1.6 : 3.4;
-    pen.globalAlpha = 0.75;
+    const among = this.source.table.among("kind", "status");
     this.places().forEach(([x, y], place) => {
+      pen.globalAlpha = among(this.found.rows[place]) ? 0.75 : 0.12;
       pen.fillStyle = colors[this.found.kinds[place] % colors.length];
       pen.beginPath();
       pen.arc(x, y, size, 0, 2 * Math.PI);
@@ -217,8 +242,8 @@ export class Kinds {
     this.canvas.addEventListener("pointermove", (event) => { if (line) { line.push(at(event)); this.paint(line); } });
     this.canvas.addEventListener("pointerup", () => {
       const places = this.places();
-      const inside = line.length > 3 ? places.map((place) => within(place, line)) : nearest(places, line[0]);
-      const rows = this.found.rows.filter((row, place) => inside[place] && row !== undefined);
+      const among = this.source.table.among("kind", "status"), inside = line.length > 3 ? places.map((place) => within(place, line)) : nearest(places, line[0]);
+      const rows = this.found.rows.filter((row, place) => inside[place] && row !== undefined && among(row));
       line = null;
       this.paint();
       if (rows.length) this.source.choose(rows);

@@ -9,7 +9,7 @@ import { Table } from "/static/table.js";
 import { Kinds } from "/static/kinds.js";
 import { speedUnit } from "/static/units.js";
 
-const LOT = 60, KEPT = 1500, COPIED = 50, GAP = 10, HEAD = 44, AHEAD = 300; // cases in one question, kept, and in a copied suite; pixels
+const LOT = 60, KEPT = 1500, COPIED = 50, MOST = 200, GAP = 10, HEAD = 44, AHEAD = 300; // cases in one question, kept, in a copied suite, and in a requirement; pixels
 const FULL = 300, CAPTION = 140; // pixels of width from which a card is whole, and from which it has a line below its picture
 const COUNTED = { violated: ["violation", "violations"], error: ["error", "errors"], passed: ["passing case", "passing cases"], "not applicable": ["case that does not apply", "cases that do not apply"] };
 const GROUPS = { "": "nothing", requirement: "requirement", system: "model", change: "change", place: "place", kind: "kind" };
@@ -228,6 +228,7 @@ function address() {
 
 function refresh({ scroll = true } = {}) {
   const odd = table.search(search.value);
+  kinds.refresh();
   byId("odd").hidden = !odd.length;
   byId("odd").textContent = odd.length ? `Not understood: ${odd.join(" ")}. Comparisons are about margin, dv, distance, speed, deviation or strength, where the run has them.` : "";
   sections = table.sections(orders.value, groups.value);
@@ -326,6 +327,18 @@ async function copyAll(rows) {
     await copy();
   } catch (error) {
     bar();
+    alertAbout(error);
+  }
+}
+
+// A suite that asks for a share of these cases instead of each: the builder shows it, to be changed and run.
+async function requireOf(rows, words) {
+  try {
+    const test = await ask(`${here}/test`, { cases: rows.slice(0, MOST).map(named) });
+    if (test.reason) throw new Error(test.reason);
+    sessionStorage.setItem("roadworthy-made-suite", `suite: ${JSON.stringify(words || "A kind of failures")}\ndefaults: {accept: 5%}\n${test.text}`);
+    location.assign("/suites?made");
+  } catch (error) {
     alertAbout(error);
   }
 }
@@ -452,33 +465,37 @@ async function begin() {
   table = new Table(await ask(`${here}/table`));
   texts = Object.fromEntries(Object.entries(table.requirements).map(([id, one]) => [id, one.text]));
   fill(orders, [...table.orders()].map(([value, { words }]) => make("option", { value }, words)));
-  fill(groups, Object.entries(GROUPS).filter(([name]) => !name || (table.categories[name]?.names.length ?? 0) > 1 || name === "kind").map(([value, words]) => make("option", { value, hidden: value === "kind" }, words)));
+  fill(groups, Object.entries(GROUPS).filter(([name]) => !name || (table.categories[name]?.names.length ?? 0) > 1 || name === "kind").map(([value, words]) => make("option", { value }, words)));
   orders.value = table.orders().has(query.get("order")) ? query.get("order") : "each";
-  groups.value = [...groups.options].some((one) => one.value === query.get("group") && !one.hidden) ? query.get("group") : "";
+  groups.value = [...groups.options].some((one) => one.value === query.get("group")) ? query.get("group") : "";
   search.value = query.get("q") ?? "";
   size.value = localStorage.getItem("roadworthy-size") ?? "60";
   filters = new Filters(byId("filters"), table, refresh);
-  kinds = new Kinds(byId("kinds"), byId("kinds-button"), { run, here, table, filters, refresh, address, detail, groupBy: (name) => { groups.querySelector("[value=kind]").hidden = false; groups.value = name; refresh(); }, select, choose: (rows) => { selected.clear(); select(rows); } });
+  kinds = new Kinds(byId("kinds"), byId("kinds-button"), { run, here, table, filters, refresh, address, detail, groupBy: (name) => { groups.value = name; refresh(); }, select, test: copyAll, require: requireOf, choose: (rows) => { selected.clear(); select(rows); } });
   filters.read(query);
   dialog.read(query);
   byId("switches").append(outlineSwitch());
   side.open = matchMedia("(min-width: 921px)").matches;
   refresh({ scroll: false });
   if (query.has("case")) openNamed(query);
-  if (!query.has("kinds")) return;
+  if (!["kinds", "kind"].some((one) => query.has(one)) && groups.value !== "kind") return;
   // They may take a while: the wall is there meanwhile.
   await kinds.open();
   if (!table.categories.kind) return;
   filters.set("kind", query.getAll("kind"));
-  groups.querySelector("[value=kind]").hidden = false;
-  if (query.get("group") === "kind") groups.value = "kind";
   refresh({ scroll: false });
 }
 
 matchMedia("(min-width: 921px)").addEventListener("change", (event) => { side.open ||= event.matches; });
 let typing = 0;
 search.addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(refresh, 120); });
-for (const one of [orders, groups]) one.addEventListener("change", refresh);
+orders.addEventListener("change", refresh);
+groups.addEventListener("change", async () => {
+  refresh();
+  if (groups.value !== "kind" || table.categories.kind) return;
+  await kinds.open();
+  refresh();
+});
 size.addEventListener("input", () => { localStorage.setItem("roadworthy-size", size.value); draw(); });
 byId("filters").addEventListener("submit", (event) => event.preventDefault());
 addEventListener("scroll", draw, { passive: true });

@@ -205,6 +205,8 @@ if (wanted.has("run")) {
   }));
 } else if (wanted.has("hole")) {
   change(holeSuite(wanted));
+} else if (wanted.has("made")) {
+  change(sessionStorage.getItem("roadworthy-made-suite") ?? "");
 } else if (wanted.has("with")) {
   change(starterFor(wanted.getAll("with")));
 } else {

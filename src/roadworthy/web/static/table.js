@@ -218,9 +218,15 @@ export class Table {
     return found;
   }
 
+  // Whether rows pass all filters but some.
+  among(...names) {
+    const others = ~names.reduce((bits, name) => bits | (this.filters.get(name)?.bit ?? 0), 0);
+    return (row) => !(this.mask[row] & others);
+  }
+
   chosenWithout(name) {
-    const others = ~(this.filters.get(name)?.bit ?? 0);
-    return this.mask.reduce((sum, one) => sum + !(one & others), 0);
+    const among = this.among(name);
+    return this.mask.reduce((sum, _, row) => sum + among(row), 0);
   }
 
   // Rows as they came: of each requirement the worst first. Now one of each in turn, as the suite has them.
@@ -267,7 +273,7 @@ export class Table {
   // The chosen rows in sections, each with its heading: by a column, or apart from the rest what cannot be believed at once.
   sections(order, group) {
     const rows = this.chosen(), { sort } = this.orders().get(order);
-    if (group) return this.grouped(sort(rows), group);
+    if (this.categories[group]) return this.grouped(sort(rows), group);
     if (order !== "each" && order !== "believable") return [{ heading: "", rows: sort(rows) }];
     const seen = this.numbers.visual_change, lots = [[], [], []];
     for (const row of rows) lots[Number.isFinite(this.margin[row]) || Number.isNaN(this.margin[row]) ? (seen?.[row] > LITTLE_LEFT ? 1 : 0) : 2].push(row);
