@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _FILM = 6  # frames of a clip
 _SIDES = ("x1", "y1", "x2", "y2")
-_SQUARES = {"speed": " (m/s)²", "steering": " degrees²"}
+_SQUARES = {"speed": " (m/s)²", "steering": "°²"}
 # Columns that say what was done to a frame as a whole, the most exact first.
 _CHANGES = (f"{MEASURE}transform", f"{PARAMETER}transform")
 

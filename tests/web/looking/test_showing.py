@@ -55,7 +55,7 @@ def test_a_try_of_a_search_is_held_against_the_truth() -> None:
             "part": 1,
         }
     ]
-    assert one["unit"] == " degrees²"
+    assert one["unit"] == "°²"
     assert one["lines"] == ["shear(x=-0.9)"]
 
 

@@ -103,6 +103,8 @@ export class Filters {
 
   bars(measure, box) {
     const { middles, bins } = this.table.histogram(measure);
+    // Of what no case has there is nothing to brush; who types in it must not lose it.
+    box.hidden = !this.ranges.has(measure.name) && !box.contains(document.activeElement) && !bins.some((one) => one > 0);
     const plot = this.plots.get(measure.name) ?? this.plot(measure, box, middles, bins);
     plot.setData([middles, bins]);
     const [from, to] = this.ranges.get(measure.name) ?? [null, null];
@@ -120,7 +122,7 @@ export class Filters {
       width: place.clientWidth || 220, height: 74, legend: { show: false }, padding: [4, 4, 0, 4],
       cursor: { y: false, bind: { dblclick: () => null }, points: { show: false }, drag: { x: true, y: false, setScale: false } },
       scales: { x: { time: false, range: [measure.low, measure.high] }, y: { range: (_, __, most) => [0, Math.max(1, most)] } },
-      axes: [{ size: 20, stroke: () => color("--text-dim"), grid: { show: false }, ticks: { show: false }, gap: 2, font: "11px system-ui, sans-serif", space: 45 }, { show: false }],
+      axes: [{ size: 20, stroke: () => color("--text-dim"), grid: { show: false }, ticks: { show: false }, gap: 2, values: (_, places) => places.map((one) => String(one).replace("-", "−")), font: "11px system-ui, sans-serif", space: 45 }, { show: false }],
       series: [{}, { fill: () => color("--series-1"), stroke: () => color("--series-1"), width: 0, points: { show: false }, paths: uPlot.paths.bars({ size: [0.9, 40] }) }],
       hooks: {
         setSelect: [(drawn) => {
