@@ -3,18 +3,21 @@
 The plain way, which the wall is compared with, sends everything about all cases. Both are measured in the
 server alone: from the request to the last byte of the answer. Kinds are found of 20,000 failures of 4,000
 frames, in processor time: several cores may each do a part. With Chromium and Playwright installed it also
-tells how long a person waits for the first pictures, and for the wall after a histogram was brushed.
+tells how long a person waits for the first pictures, and for the wall after a histogram was brushed; how many
+frames a second are drawn while it is scrolled; and how much more memory page and server hold after a journey
+through all of it than after the first tenth.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks._measured import Bar, Beside, Measured
 
@@ -22,13 +25,37 @@ REPEATS = 5
 PAIRS = 100_000
 FIRST = "The first view of 100,000 pairs"
 FAILURES, ALIKE = 20_000, 5  # of one frame
-BAR, SERVER, BRUSHED, FOUND = (Bar("value", "≤", most) for most in (1.0, 0.5, 0.2, 60.0))
+BAR, SERVER, BRUSHED, FOUND, FLAT = (Bar("value", "≤", most) for most in (1.0, 0.5, 0.2, 60.0, 10.0))
+SMOOTH = Bar("value", "≥", 50.0)
+STOPS = 40  # of the journey through the wall
 BRUSH = """() => {
   const field = document.querySelector('[name="visual_change.from"]'), begun = performance.now();
   field.value = field.value === "0.3" ? "0.4" : "0.3";
   field.dispatchEvent(new Event("change"));
   return (performance.now() - begun) / 1000;
 }"""
+
+SCROLL = """() => new Promise((done) => {
+  const begun = performance.now();
+  let frames = 0;
+  const step = (now) => {
+    scrollBy(0, 40);
+    frames += 1;
+    if (now - begun < 3000) requestAnimationFrame(step);
+    else done(1000 * frames / (performance.now() - begun));
+  };
+  requestAnimationFrame(step);
+})"""
+
+
+class Seen(NamedTuple):
+    """What somebody sees in Chromium: seconds, frames a second, and MiB."""
+
+    first: float
+    brushed: float
+    frames: float
+    page: float
+    server: float
 
 
 def best(action: Callable[[], Any], repeats: int = REPEATS) -> float:
@@ -76,11 +103,8 @@ def seconds_of_kinds(folder: Path, failures: int = FAILURES) -> float:
     return time.process_time() - begun
 
 
-def in_browser(folder: Path) -> tuple[float, float] | None:
-    """Return the seconds until the pictures of the first view are there, and until a filter has been brushed.
-
-    None without a browser.
-    """
+def in_browser(folder: Path) -> Seen | None:
+    """Return how long one waits, how smoothly it scrolls and how memory grows; None without a browser."""
     found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     try:
         from playwright.sync_api import sync_playwright
@@ -104,9 +128,31 @@ def in_browser(folder: Path) -> tuple[float, float] | None:
                 page.wait_for_selector(".tile .case-head")
                 wait_for_pictures(page)
 
-            return best(look), min(page.evaluate(BRUSH) for _ in range(REPEATS))
+            first, brushed = best(look), min(page.evaluate(BRUSH) for _ in range(REPEATS))
+            look()
+            frames = max(page.evaluate(SCROLL) for _ in range(REPEATS))
+            session = page.context.new_cdp_session(page)
+            session.send("Performance.enable")
+
+            def held(stops: range) -> tuple[float, float]:
+                for stop in stops:
+                    page.evaluate("(share) => scrollTo(0, share * document.body.scrollHeight)", stop / STOPS)
+                    page.wait_for_timeout(300)
+                session.send("HeapProfiler.collectGarbage")
+                metrics = session.send("Performance.getMetrics")["metrics"]
+                heap = next(one["value"] for one in metrics if one["name"] == "JSHeapUsedSize")
+                return heap / 2**20, resident_mib(server.process)
+
+            early, late = held(range(STOPS // 10)), held(range(STOPS // 10, STOPS))
+            return Seen(first, brushed, frames, late[0] - early[0], late[1] - early[1])
     finally:
         server.stop()
+
+
+def resident_mib(process: int) -> float:
+    """Return the memory that a process holds."""
+    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 def main() -> list[Measured]:
@@ -150,8 +196,10 @@ def main() -> list[Measured]:
         print(f"  kinds of {FAILURES:,}, processor {found:6.1f} s")
         seen = in_browser(folder)
         if seen is not None:
-            print(f"  in Chromium, pictures    {seen[0]:6.3f} s")
-            print(f"  a histogram is brushed   {seen[1]:6.3f} s")
+            print(f"  in Chromium, pictures    {seen.first:6.3f} s")
+            print(f"  a histogram is brushed   {seen.brushed:6.3f} s")
+            print(f"  it is scrolled           {seen.frames:6.1f} frames/s")
+            print(f"  all of it seen: page     {seen.page:+6.1f} MiB, server {seen.server:+.1f} MiB")
         print()
     return [
         Measured(
@@ -163,19 +211,15 @@ def main() -> list[Measured]:
         ),
         Measured("60 cases from the middle", jumping, "s"),
         Measured(f"Kinds of {FAILURES:,} failures, processor time", found, "s", bar=FOUND),
-        Measured(
-            f"{FIRST}, in Chromium with its pictures",
-            seen[0] if seen else None,
-            "s",
-            bar=BAR,
-            note="" if seen else "no Chromium",
-        ),
-        Measured(
-            "Filtering 100,000 pairs by a histogram",
-            seen[1] if seen else None,
-            "s",
-            bar=BRUSHED,
-            note="" if seen else "no Chromium",
+        *(
+            Measured(name, getattr(seen, part, None), unit, bar=bar, note="" if seen else "no Chromium")
+            for name, part, unit, bar in (
+                (f"{FIRST}, in Chromium with its pictures", "first", "s", BAR),
+                ("Filtering 100,000 pairs by a histogram", "brushed", "s", BRUSHED),
+                ("Scrolling 100,000 pairs", "frames", "frames/s", SMOOTH),
+                ("What the page holds more after all were seen", "page", "MiB", FLAT),
+                ("What the server holds more after all were seen", "server", "MiB", FLAT),
+            )
         ),
     ]
 

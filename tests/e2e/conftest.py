@@ -57,6 +57,12 @@ class Server:
         self.address = json.loads(text)["address"].rstrip("/")
         self.port = int(self.address.rpartition(":")[2])
 
+    @property
+    def process(self) -> int:
+        """The id of the process."""
+        assert self._process is not None
+        return self._process.pid
+
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
         process, self._process = self._process, None
         if process is not None:
