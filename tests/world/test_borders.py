@@ -33,10 +33,9 @@ from roadworthy.world import (
 )
 from roadworthy.world.camera import CameraView, vector
 from roadworthy.world.driver import lane_keeping
-from roadworthy.world.ground import Placement
-from roadworthy.world.mesh import ring, shaded, stroke
+from roadworthy.world.mesh import Column, ring, shaded, stroke
 from roadworthy.world.painter import Silhouette, _topological, paint_order
-from roadworthy.world.raster import _standing
+from roadworthy.world.raster import geometry
 from roadworthy.world.render import _truncation
 from roadworthy.world.roadside import _RoadsidePlanner, traffic_after, traffic_near
 from roadworthy.world.scene import Marking, details_of
@@ -354,20 +353,21 @@ def test_parts_are_as_far_as_their_middles_are_with_height_and_turn() -> None:
     scene = EMPTY.replace(actors=(bus,))
     camera = Camera(mount=9.0)
     view = scene.view(camera)
-    placement = Placement.of(scene, camera, view, "summer")
-    standing = _standing(placement, view)
-    (placed,) = placement.things
-    part, count = placed.mesh.layout[:, 1], placed.mesh.layout[:, 0]
-    owner = np.repeat(part, count)
+    shape = geometry(scene, camera, view)
+    (placed,) = shape.things
+    own = shape.faces.thing == 0
+    table, corners = shape.table[own], shape.faces.corners[shape.faces.first[own][0] :]
+    _, part = np.unique(placed.mesh.faces[:, Column.MIDDLE], axis=0, return_inverse=True)
+    owner = np.repeat(part, shape.faces.count[own])
+    assert len(np.unique(part)) > 1
     for number in np.unique(part):
-        middle = standing.corners[owner == number].mean(axis=0)
-        away = float(np.linalg.norm(middle - view.origin))
-        assert standing.distance[part == number] == pytest.approx(away, rel=1e-4)
+        away = float(np.linalg.norm(corners[owner == number].mean(axis=0)))
+        middles = table[part == number, Column.MIDDLE]
+        assert np.linalg.norm(middles, axis=1) == pytest.approx(away, rel=1e-4)
     # Across the road: as wide as the bus is long, and its normals are turned with it.
-    along = np.array([math.cos(view.heading), math.sin(view.heading)])
-    x, y = standing.corners[:, :2].T
-    assert np.ptp(x * along[0] + y * along[1]) == pytest.approx(placed.mesh.footprint[1], abs=0.6)
-    before, after = placed.mesh.surface[:, 3:6], standing.surface[:, 3:6]
+    depth = view.rotation[2, :2] @ view.rotation[:, :2].T @ corners.T
+    assert np.ptp(depth) == pytest.approx(placed.mesh.footprint[1], abs=0.6)
+    before, after = placed.mesh.faces[:, Column.NORMAL], table[:, Column.NORMAL]
     assert np.allclose(np.linalg.norm(before, axis=1), np.linalg.norm(after, axis=1), atol=1e-5)
     assert np.allclose(before[:, 2], after[:, 2])
     assert not np.allclose(before[:, :2], after[:, :2], atol=0.2)

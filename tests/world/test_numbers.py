@@ -35,11 +35,12 @@ from roadworthy.world import (
     track,
 )
 from roadworthy.world.atmosphere import Sensor, _flakes, _rain, clearness
+from roadworthy.world.camera import Array
 from roadworthy.world.conditions import LEAVES, SNOW, grass
 from roadworthy.world.ground import Placement, ground_faces
 from roadworthy.world.lamps import Influence, halos
-from roadworthy.world.mesh import PAINTS
-from roadworthy.world.raster import SubPixels, _standing, _thing_order, rasterise
+from roadworthy.world.mesh import PAINTS, Column
+from roadworthy.world.raster import SubPixels, _thing_order, geometry, rasterise
 from roadworthy.world.render import _depth, _labels
 from roadworthy.world.roadside import scenery_of, traffic_after, traffic_around, traffic_near
 from roadworthy.world.scene import KINDS, WorldObject
@@ -107,6 +108,13 @@ def light() -> dict[str, list[float]]:
     return found
 
 
+def columns(faces: Array) -> tuple[Array, Array]:
+    """Return the surface of faces, and their layout with the numbers of their parts."""
+    _, first, part = np.unique(faces[:, Column.MIDDLE], axis=0, return_index=True, return_inverse=True)
+    layout = faces[:, Column.CORNERS : Column.CONVEX + 1]
+    return faces[:, : Column.CORNERS], np.insert(layout, 1, np.argsort(np.argsort(first))[part], axis=1)
+
+
 def shapes(element: str) -> dict[str, list[float]]:
     found = {}
     for kind in KINDS[element]:
@@ -118,7 +126,8 @@ def shapes(element: str) -> dict[str, list[float]]:
                 for season in ("summer", "winter") if element == "tree" else ("summer",):
                     mesh = mesh_of(one, near=near, across=look % 2 == 1, season=season)
                     numbers += [*mesh.footprint, mesh.height, mesh.shadow, mesh.reach, mesh.upright]
-                    numbers += [*weighed(mesh.corners), *weighed(mesh.surface), *weighed(mesh.layout)]
+                    surface, layout = columns(mesh.faces)
+                    numbers += [*weighed(mesh.corners), *weighed(surface), *weighed(layout)]
             found[f"{kind}, {'near' if near else 'far'}"] = weighed(numbers)
     return found
 
@@ -128,7 +137,8 @@ def paints() -> dict[str, Any]:
     found: dict[str, Any] = {}
     for color in PAINTS:
         vehicles = [WorldObject(1, "vehicle", 0, 0, kind=kind, color=color) for kind in KINDS["vehicle"]]
-        found[color] = [one for vehicle in vehicles for one in weighed(mesh_of(vehicle, near=True).surface)]
+        meshes = [mesh_of(vehicle, near=True) for vehicle in vehicles]
+        found[color] = [one for mesh in meshes for one in weighed(columns(mesh.faces)[0])]
     for season in SEASONS:
         leaves = LEAVES.get(season, ())
         found[season] = [*weighed(leaves), *weighed([grass((100, 120, 60), season), SNOW])]
@@ -194,9 +204,13 @@ def ground(name: str) -> dict[str, Any]:
     ):
         scene = make_scene(name, s, traffic=0).replace(centre_line=centre)
         faces = ground_faces(scene, season)
-        edges = np.diff(faces.corners.astype(np.float64), axis=1)
+        edges = np.diff(faces.corners.reshape(-1, 4, 3).astype(np.float64), axis=1)
         parts = [edges[:, :, axis] for axis in range(3)]
-        tables: list[Any] = [*parts, faces.surface, faces.label, faces.key, faces.rank]
+        surface, (label, rank) = (
+            faces.faces[:, : Column.GRAIN + 1],
+            faces.faces.T[[Column.LABEL, Column.RANK]],
+        )
+        tables: list[Any] = [*parts, surface, label, faces.key, rank]
         found[f"{s:.0f} m, {season}"] = [
             float(len(faces.key)),
             *(one for table in tables for one in weighed(table)),
@@ -215,7 +229,8 @@ def placed(name: str) -> dict[str, list[float]]:
         scene = make_scene(name, s, seed=3, traffic=3.0)
         view = scene.view(camera)
         one = Placement.of(scene, camera, view, "spring")
-        standing, (rank, key) = _standing(one, view), _thing_order(one, view)
+        shape, (rank, key) = geometry(scene, camera, view, "spring"), _thing_order(one, view)
+        middles = shape.table[shape.faces.thing >= 0, Column.MIDDLE]
         away = one.base - view.origin
         tables: list[Any] = [
             away,
@@ -224,7 +239,7 @@ def placed(name: str) -> dict[str, list[float]]:
             one.gap,
             one.size,
             one.upright,
-            standing.distance,
+            np.linalg.norm(middles, axis=1),
             rank,
             key,
         ]
