@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
@@ -68,10 +69,14 @@ def test_too_little_memory_is_told_with_advice() -> None:
         (0, {"above": 0, "most": 1}, "--n must be above 0 and at most 1, got 0"),
         (1, {"above": 0, "most": 1}, ""),
         (1, {"above": 0, "below": 1}, "--n must be between 0 and 1, both excluded, got 1"),
+        (math.inf, {"above": 0, "below": math.inf}, "--n must be above 0 and finite, got inf"),
+        (-1, {"least": 0, "below": math.inf}, "--n must be 0 or more and finite, got -1"),
+        (-math.inf, {"above": -math.inf, "below": math.inf}, "--n must be finite, got -inf"),
+        (3, {"above": -math.inf, "below": math.inf}, ""),
     ],
 )
 def test_numbers_that_are_too_small_or_too_large(
-    value: float | None, ends: dict[str, float], words: str
+    value: float | None, ends: dict[str, Any], words: str
 ) -> None:
     if not words:
         check_number("--n", value, **ends)

@@ -19,14 +19,13 @@ from roadworthy.statistics import (
     ClusteredRate,
     ClusterTally,
     SequentialRate,
-    clopper_pearson_interval,
     clopper_pearson_upper,
     clusters_needed,
     mean_bounds,
     median_interval,
-    paired_difference,
     student_interval,
 )
+from roadworthy.statistics.bounds import clopper_pearson_interval, paired_difference
 
 COUNTS = st.integers(0, 300)
 CLUSTERS = st.lists(

@@ -465,7 +465,18 @@ class TestDeclaring:
         flag = SimpleNamespace(is_flag=True, metavar=None)
         named = SimpleNamespace(is_flag=False, metavar="DATA")
         plain = SimpleNamespace(is_flag=False, metavar=None)
-        _commands.Command.get_params(SimpleNamespace(), None)
+
+        class Known:
+            def __init__(self, **_: Any) -> None:
+                pass
+
+            def get_params(self, _: Any) -> list[Any]:
+                return [flag, named, plain]
+
+        class Helped(_commands._Helpful, Known):
+            pass
+
+        Helped().get_params(None)
         assert (flag.metavar, plain.metavar) == ("", None)
         assert named._custom_shell_complete is _commands._names_for
         assert not hasattr(plain, "_custom_shell_complete")

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.nn import functional
 
-from roadworthy.coverage import Activations, Layer, counting_named, recorder
+from roadworthy.coverage import Activations, Layer, recorder
 from roadworthy.coverage._onnx import OnnxRecorder
-from roadworthy.coverage.activations import Counting, join
+from roadworthy.coverage.activations import Counting, counting_named, join
 from roadworthy.errors import InputError, SystemUnderTestError
 from roadworthy.models.zoo import architecture
 from roadworthy.training import export

@@ -36,9 +36,9 @@ from roadworthy.driving.drives.readers.tables import _number, read_table
 from roadworthy.driving.method import NO_FRAMES
 from roadworthy.driving.metrics import MetricSettings, compute, per_step
 from roadworthy.driving.metrics.operators import _time_to
-from roadworthy.driving.oracles import Oracle, OracleTable
+from roadworthy.driving.oracles import Oracle
 from roadworthy.driving.oracles.learning import LearnedOracle, OracleProblem
-from roadworthy.driving.oracles.sweeping import OracleRow
+from roadworthy.driving.oracles.sweeping import OracleRow, OracleTable
 from roadworthy.driving.sectors import SectorTable, variance_scores
 from roadworthy.driving.simulators import Scenario
 from roadworthy.errors import InputError, NotApplicable

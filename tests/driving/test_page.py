@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 
 import make_driving as made
-from roadworthy.driving.drives import EVENTS, SIGNALS
+from roadworthy.driving.drives import EVENTS
+from roadworthy.driving.drives.drive import SIGNALS
 from roadworthy.driving.metrics import CATALOGUE, MetricSettings, parse_metric, primitives
 from roadworthy.registry import simulators
 

@@ -55,7 +55,7 @@ def test_margins_are_shares_of_the_threshold_on_its_good_side() -> None:
             r"the threshold or scale of SD\(LP\) must be a finite number, got inf",
         ),
         ({"values": {"SD(LP)": True}}, "must be a finite number, got True"),
-        ({"directions": {"SD(LP)": "left"}}, r"the direction of SD\(LP\) must be one of up, down, got 'left'"),
+        ({"directions": {"SD(LP)": "left"}}, "must be one of up, down, got 'left'"),
         (
             {"directions": {"Mean(LP)": "up"}},
             r"Mean\(LP\) has a direction and no threshold: known names are SD",

@@ -13,8 +13,8 @@ import pytest
 from tests.e2e.looking import barriers, faint_texts, overhang, wait_for_pictures, wait_until
 
 from roadworthy.images import read_image
-from roadworthy.runs import image_path
 from roadworthy.runs.store import StoredRun
+from roadworthy.runs.store.writing import image_path
 from roadworthy.web.jobs.worker import work_on
 from roadworthy.web.wall import CaseMark, add_marks, read_marks
 

@@ -10,7 +10,8 @@ import pytest
 from tests.e2e.looking import barriers, faint_texts, overhang, wait_for_pictures, wait_until
 
 from roadworthy.datasets import load
-from roadworthy.labelling import Labelling, sources_named, write_labels
+from roadworthy.labelling.chain import Labelling, sources_named
+from roadworthy.labelling.writing import write_labels
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

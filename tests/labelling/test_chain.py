@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from roadworthy.datasets import load
 from roadworthy.errors import FrameError, InputError, NotApplicable
 from roadworthy.frames import Frame, LabelMap
-from roadworthy.labelling import LabelledDataset, as_needed, estimated_by, labelled
+from roadworthy.labelling import as_needed, estimated_by
+from roadworthy.labelling.dataset import LabelledDataset, labelled
 from roadworthy.runs.store.digests import content_of_dataset, digest_of_dataset
 from roadworthy.transforms import make_transform
 

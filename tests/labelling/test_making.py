@@ -16,19 +16,12 @@ from numpy.typing import NDArray
 from roadworthy.datasets import load
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, LabelMap
-from roadworthy.labelling import (
-    STREET,
-    STREET_SOURCE,
-    Labelling,
-    cache,
-    labelled,
-    misfits,
-    sources_named,
-    street_network,
-    write_labels,
-)
+from roadworthy.labelling import cache, misfits, street_network
+from roadworthy.labelling.chain import STREET_SOURCE, Labelling, sources_named
+from roadworthy.labelling.dataset import labelled
 from roadworthy.labelling.geometry import boxes_of, instances_of, metric_depth
-from roadworthy.labelling.street import StreetNetwork
+from roadworthy.labelling.street import STREET, StreetNetwork
+from roadworthy.labelling.writing import write_labels
 from roadworthy.ontology import ontology
 
 

@@ -18,21 +18,22 @@ from roadworthy.cases import InverseDepth
 from roadworthy.datasets import ChosenFrames, load
 from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Boxes, Frame, LabelMap
-from roadworthy.labelling import (
+from roadworthy.labelling import cache, chain, estimated_by, fit
+from roadworthy.labelling.chain import (
+    OWN,
     Labelling,
-    cache,
-    chain,
-    estimated_by,
-    fit,
-    labelled,
+    LabelSource,
+    Opinion,
+    OtherNetwork,
+    _packed,
+    _unpacked,
     sources_named,
-    write_labels,
 )
-from roadworthy.labelling.chain import OWN, LabelSource, Opinion, OtherNetwork, _packed, _unpacked
-from roadworthy.labelling.dataset import unlabelled
+from roadworthy.labelling.dataset import labelled, unlabelled
 from roadworthy.labelling.fit import Misfit, misfit_of
 from roadworthy.labelling.folder import LabelFolder
 from roadworthy.labelling.geometry import boxes_of, focal_of, instances_of, metric_depth
+from roadworthy.labelling.writing import write_labels
 
 SHAPE = (10, 20)
 VEHICLE, ROAD, SKY = 12, 1, 15

@@ -13,9 +13,9 @@ from tests.kept import as_kept, defaults_of
 
 from roadworthy.class_lists import class_list
 from roadworthy.frames import Frame, LabelMap
-from roadworthy.labelling import cache, chain, fit, labelled, street
+from roadworthy.labelling import cache, chain, fit, street
 from roadworthy.labelling.chain import Labelling, Opinion, Street, estimated_by, is_estimated
-from roadworthy.labelling.dataset import as_needed
+from roadworthy.labelling.dataset import as_needed, labelled
 from roadworthy.labelling.fit import Misfit, misfit_of
 from roadworthy.labelling.geometry import _grow, _leaps, instances_of, metric_depth
 from roadworthy.labelling.street import StreetNetwork, fitted

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from roadworthy.class_lists import class_list, unknown_classes
+from roadworthy.class_lists import class_list, class_lists, unknown_classes
 from roadworthy.errors import UnknownNameError
 from roadworthy.frames import Frame
-from roadworthy.models import ImageInput, ModelSpec, callable_model, class_lists
+from roadworthy.models import ImageInput, ModelSpec, callable_model
 from roadworthy.models.description import described
 from roadworthy.models.detection import DetectionOutput
 from roadworthy.models.images import View

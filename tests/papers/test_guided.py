@@ -483,7 +483,7 @@ def test_studies_tell_how_far_they_are_and_three_frames_are_enough(
     done.clear()
     (answers,) = ask_models([colours], frames, [brighter, darker], progress=done.append)
     assert (done, answers.frames) == ([1, 2, 3], tuple(frame.id for frame in frames))
-    for wrong, message in (([], "got none"), ([brighter], "transformations to compare must be 2 or more, got 1")):
+    for wrong, message in (([], "got none"), ([brighter], "must be 2 or more, got 1")):
         given = frames if wrong else []
         with pytest.raises(InputError, match=message):
             observe_changes([colours], given, wrong or [brighter, darker])

@@ -5,7 +5,8 @@ import pytest
 
 from roadworthy.errors import InputError
 from roadworthy.papers.reliability import curves_overlap, study_answers, study_bins
-from roadworthy.reliability.human import HumanAnswer, SimulatedHumans, estimate_threshold
+from roadworthy.reliability.human import SimulatedHumans, estimate_threshold
+from roadworthy.reliability.human.answers import HumanAnswer
 
 STEP = float("inf")
 

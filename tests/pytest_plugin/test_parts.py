@@ -478,7 +478,8 @@ def test_what_came_of_a_test(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 
 
 def test_a_test_of_a_suite_is_one_trial_of_its_plan() -> None:
-    from roadworthy.runs.suites import SuitePlan, Trial
+    from roadworthy.runs.suites import SuitePlan
+    from roadworthy.runs.suites.planning import Trial
 
     trial = Trial(Requirement("R1", "x", "rules"), "R1", None, None, "town", ("a", "b"))  # type: ignore[arg-type]
     models: Any = {"a": 1, "b": 2}

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from roadworthy.papers.reliability import study_bins
-from roadworthy.reliability.human import RULES, Threshold, estimate_threshold, read_human
+from roadworthy.reliability.human import RULES, Threshold, estimate_threshold
+from roadworthy.reliability.human.answers import read_human
 from roadworthy.visual_change.tolerance import human_studies
 
 NAMES = sorted(human_studies()["imagenet"].tolerances)

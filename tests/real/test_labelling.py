@@ -11,7 +11,8 @@ import numpy as np
 from roadworthy.datasets import ChosenFrames, load, spread
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
-from roadworthy.labelling import as_needed, estimated_by, labelled, misfits
+from roadworthy.labelling import as_needed, estimated_by, misfits
+from roadworthy.labelling.dataset import labelled
 from roadworthy.transforms import make_transform
 from roadworthy.transforms.weather._estimates import believed
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tests.visual_change.pictures import blurred, compressed, noisy, sharpened
 
 from roadworthy.images import read_image
-from roadworthy.visual_change import ReferenceImage, Viewing, vif, visual_change, vsnr
+from roadworthy.visual_change import ReferenceImage, vif, visual_change, vsnr
 
 PAIRS = ("noise", "blur", "jpeg", "bright", "contrast", "contrast_up", "tiny")
 
@@ -44,7 +44,7 @@ def test_so_do_tensors(real_data: Path) -> None:
     images, expected = _published(real_data)
     changes = torch.from_numpy(np.stack([images[pair] for pair in PAIRS]))
     for measure, name in (("vif", "vif_wavelet"), ("vif_pixel", "vif_pixel")):
-        found = measured(measure, torch.from_numpy(images["ref"])[None], changes, Viewing())
+        found = measured(measure, torch.from_numpy(images["ref"])[None], changes)
         np.testing.assert_allclose(found, [expected[pair][name] for pair in PAIRS], rtol=0, atol=1e-5)
 
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roadworthy.errors import InputError
-from roadworthy.reliability import Accuracy, Bootstrap, Pairs, Reliability, check
-from roadworthy.reliability.checking import MeasureEstimate, z_value
+from roadworthy.reliability import Accuracy, Bootstrap, Pairs
+from roadworthy.reliability.checking import MeasureEstimate, Reliability, check, z_value
 from roadworthy.reliability.scenes import BoxPrecision
 
 

@@ -13,8 +13,8 @@ from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 from roadworthy.models import load_model
 from roadworthy.models.average_precision import average_precision
 from roadworthy.models.scorers import answered_classes
-from roadworthy.reliability import Accuracy, SignalWithin, TaskMeasure
-from roadworthy.reliability.measures import measures_for, read_measure, usual_number
+from roadworthy.reliability import Accuracy, SignalWithin
+from roadworthy.reliability.measures import TaskMeasure, measures_for, read_measure, usual_number
 from roadworthy.reliability.requirements import fitting_measures, requirements_of
 from roadworthy.reliability.scenes import BoxPrecision, MapOverlap
 

@@ -19,15 +19,15 @@ from roadworthy.reliability import (
     Preservation,
     ReliabilityMethod,
     SignalWithin,
-    TaskMeasure,
     transformation_named,
-    visual_change,
 )
+from roadworthy.reliability.measures import TaskMeasure
 from roadworthy.reliability.scenes import BoxPrecision, MapOverlap
 from roadworthy.reliability.transformations import changed_frames
 from roadworthy.runs import RunResult, read_rows, run, run_several
 from roadworthy.seeding import rng_for
 from roadworthy.transforms.answers import overlays
+from roadworthy.visual_change._measures import visual_change
 
 PASSED = OutcomeStatus.PASSED
 

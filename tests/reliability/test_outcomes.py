@@ -23,7 +23,8 @@ from roadworthy.reliability import (
     transformation_named,
 )
 from roadworthy.reliability.checking import MeasureEstimate, Reliability, bound_distance
-from roadworthy.reliability.human import estimate_threshold, estimate_thresholds
+from roadworthy.reliability.human import estimate_threshold
+from roadworthy.reliability.human.thresholds import estimate_thresholds
 from roadworthy.reliability.measures import read_measure
 from roadworthy.reliability.method import _summary, measured_by
 from roadworthy.reliability.requirements import tried_together

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from roadworthy.datasets import load
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
-from roadworthy.reliability import PAPER_TRANSFORMATIONS, SampledFrame, transformation_named, visual_change
+from roadworthy.reliability import PAPER_TRANSFORMATIONS, SampledFrame, transformation_named
 from roadworthy.reliability.transformations import CLOSE, Strengths, changed_frames, shares
 from roadworthy.transforms import Transform, make_transform, parse_transform
+from roadworthy.visual_change._measures import visual_change
 from roadworthy.visual_change.tolerance import tolerance_of
 
 

@@ -17,7 +17,8 @@ from roadworthy.reliability import (
     transformations,
 )
 from roadworthy.reliability.transformations import _between
-from roadworthy.transforms import JPEG, Transform, make_transform
+from roadworthy.transforms import Transform, make_transform
+from roadworthy.transforms.noise import JPEG
 from roadworthy.visual_change.tolerance import tolerance_of
 
 

@@ -7,13 +7,14 @@ from numpy.typing import NDArray
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 from roadworthy.ontology import ontology
-from roadworthy.report import drawing, parse_overlays
+from roadworthy.report import drawing
 from roadworthy.report.drawing import (
     draw_difference,
     draw_frame,
     draw_legend,
     draw_text,
     fitted,
+    parse_overlays,
     round_rectangle,
     text_width,
 )

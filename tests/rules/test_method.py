@@ -29,7 +29,8 @@ from roadworthy.rules.expectation import Expectation, Quantity
 from roadworthy.rules.generation import RulePlan, plan_for
 from roadworthy.rules.method import RulesMethod, close_calls, judged, mean_difference, out_of_reach, rule_case
 from roadworthy.rules.reading import Block, Rule, SceneChange
-from roadworthy.runs import image_path, read_rows, run
+from roadworthy.runs import read_rows, run
+from roadworthy.runs.store.writing import image_path
 
 SLOWER = Expectation("speed", "decrease")
 SAME = Expectation("steering", "same")

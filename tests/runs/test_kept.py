@@ -19,8 +19,9 @@ from roadworthy.cases import ClassScores, InverseDepth, Prediction
 from roadworthy.frames import Boxes, LabelMap, Signals
 from roadworthy.models import load_model
 from roadworthy.runs.comparison import compare
-from roadworthy.runs.evidence import pair_results, verify, write_bundle
+from roadworthy.runs.evidence import verify, write_bundle
 from roadworthy.runs.evidence.conditions import Catalogue, band_of, changes_in
+from roadworthy.runs.evidence.pairs import pair_results
 from roadworthy.runs.model_notes import _about, _differ, _ranges
 from roadworthy.runs.store import StoredRun
 from roadworthy.runs.suites.estimating import Estimate, SuiteEstimate, _duration, readable_size

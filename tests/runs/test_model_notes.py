@@ -13,7 +13,7 @@ from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 from roadworthy.models import ImageInput, ModelSpec, RegressionOutput, SystemUnderTest, callable_model
 from roadworthy.runs.executors import executor_for
 from roadworthy.runs.model_notes import _differ, first_look, note_models, notes
-from roadworthy.runs.store import begin_manifest
+from roadworthy.runs.store.manifest import begin_manifest
 
 DATA = load("world", count=1, size="64x32")
 SPEEDS = (4.0, 6.0, 9.0, 11.0, 14.0, 8.0)

@@ -25,8 +25,9 @@ from roadworthy.cases import (
 )
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, Signals
-from roadworthy.runs import RunStore, image_path, read_rows, run, run_several
+from roadworthy.runs import RunStore, read_rows, run, run_several
 from roadworthy.runs.executors import Executor, executor_for
+from roadworthy.runs.store.writing import image_path
 
 MADE: list[str] = []
 """What was made in this process."""

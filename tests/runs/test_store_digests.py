@@ -22,7 +22,7 @@ from roadworthy.frames import Frame, Signals
 from roadworthy.images import write_image
 from roadworthy.models import callable_model, load_model
 from roadworthy.runs import run
-from roadworthy.runs.store import add_notes, begin_manifest, model_notes, read_manifest
+from roadworthy.runs.store import add_notes, model_notes, read_manifest
 from roadworthy.runs.store import manifest as manifests
 from roadworthy.runs.store.digests import (
     Digest,
@@ -34,7 +34,7 @@ from roadworthy.runs.store.digests import (
     digest_of_model,
     digest_of_text,
 )
-from roadworthy.runs.store.manifest import differing, host, is_of_before, notes_of, take_suite
+from roadworthy.runs.store.manifest import begin_manifest, differing, host, is_of_before, notes_of, take_suite
 
 
 def test_many_files_are_one_sum_and_no_list(tmp_path: Path) -> None:

@@ -21,15 +21,15 @@ from roadworthy.frames import Frame, Signals
 from roadworthy.images import write_image
 from roadworthy.models import load_model
 from roadworthy.runs.executors.work import Retention
-from roadworthy.runs.store import (
-    begin_manifest,
-    complete_manifest,
+from roadworthy.runs.store import read_manifest
+from roadworthy.runs.store.digests import (
+    Digest,
     digest_of_dataset,
+    digest_of_file,
+    digest_of_files,
     digest_of_model,
-    read_manifest,
 )
-from roadworthy.runs.store.digests import Digest, digest_of_file, digest_of_files
-from roadworthy.runs.store.manifest import check_manifest
+from roadworthy.runs.store.manifest import begin_manifest, check_manifest, complete_manifest
 from roadworthy.runs.suites.estimating import estimate_images, readable_size
 
 MODELS = {"dave2": Digest("aa" * 32, "the file"), "epoch": Digest("bb" * 32, "the file")}

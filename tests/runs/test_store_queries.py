@@ -30,8 +30,9 @@ from roadworthy.errors import InputError
 from roadworthy.report.html.cards import failing_rows
 from roadworthy.runs.comparison import compare
 from roadworthy.runs.comparison.pairing import pair_up
-from roadworthy.runs.store import RunStore, StoredRun, joined, read_requirement, requirement_record
+from roadworthy.runs.store import RunStore, StoredRun, joined
 from roadworthy.runs.store.parts import opened_part
+from roadworthy.runs.store.rows import read_requirement, requirement_record
 
 RED = np.full((4, 6, 3), (255, 0, 0), np.uint8)
 

@@ -8,7 +8,7 @@ import pytest
 
 from roadworthy.errors import InputError, MissingExtraError
 from roadworthy.images import write_image
-from roadworthy.selftest import FaultStanding, Report
+from roadworthy.selftest import FaultStanding
 from roadworthy.selftest.faults import (
     MALFUNCTIONS,
     METHODS,
@@ -18,7 +18,7 @@ from roadworthy.selftest.faults import (
     Sighting,
     false_alarm_of,
 )
-from roadworthy.selftest.running import faults_of
+from roadworthy.selftest.running import Report, faults_of
 
 
 def _fault(**changes: object) -> SeededFault:

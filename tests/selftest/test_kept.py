@@ -11,9 +11,9 @@ from tests.kept import as_kept, defaults_of
 
 from roadworthy._version import __version__
 from roadworthy.runs.store.manifest import host
-from roadworthy.selftest import Report
 from roadworthy.selftest.faults import MALFUNCTIONS, FaultResult, SeededFault, Sighting
 from roadworthy.selftest.running import (
+    Report,
     _asked,
     as_document,
     as_markdown,

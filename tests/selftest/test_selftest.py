@@ -15,8 +15,9 @@ from typer.testing import CliRunner
 
 from roadworthy.cases import Outcome, OutcomeStatus, RateTally
 from roadworthy.cli._app import app
-from roadworthy.selftest import FaultStanding, Report, as_document, as_markdown, selftest
+from roadworthy.selftest import FaultStanding, selftest
 from roadworthy.selftest.faults import METHODS, SeededFault
+from roadworthy.selftest.running import Report, as_document, as_markdown
 from roadworthy.statistics import clopper_pearson_upper
 
 

@@ -13,7 +13,8 @@ from tests.kept import as_kept
 
 from benchmarks import simulating
 from roadworthy.selftest.simulating import STATED, KnownClusters
-from roadworthy.statistics import mean_bounds, paired_difference
+from roadworthy.statistics import mean_bounds
+from roadworthy.statistics.bounds import paired_difference
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -11,9 +11,10 @@ from tests.studies.planned import clip_study
 from tests.web.client import Browser, Client
 
 from roadworthy.errors import InputError
-from roadworthy.studies import ClipStudy, PairStudy, open_study, studies_in
-from roadworthy.studies.clip_results import read_clip_ratings
+from roadworthy.studies import open_study, studies_in
+from roadworthy.studies.clip_results import ClipStudy, read_clip_ratings
 from roadworthy.studies.clips import ClipPlan
+from roadworthy.studies.pairs import PairStudy
 from roadworthy.web.app import create_app
 from roadworthy.web.settings import ServerSettings
 

@@ -15,8 +15,7 @@ from tests.web.client import Browser, Client
 from roadworthy.cases import Case, RecordDrive, Status, Verdict
 from roadworthy.errors import InputError
 from roadworthy.runs.store import RunStore, StoredRun
-from roadworthy.studies import PairStudy
-from roadworthy.studies.pairs import PairPlan, draw_pairs, evaluate_pairs, pairs_of, read_ratings
+from roadworthy.studies.pairs import PairPlan, PairStudy, draw_pairs, evaluate_pairs, pairs_of, read_ratings
 from roadworthy.web.app import create_app
 from roadworthy.web.settings import ServerSettings, file_below
 

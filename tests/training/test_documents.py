@@ -15,9 +15,10 @@ from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.models.scorers import Measure
 from roadworthy.models.zoo import architecture
-from roadworthy.training import EpochResult, Settings
+from roadworthy.training import Settings
 from roadworthy.training.engines.pictures import classes_in, labels_of, read_pictures, resized
 from roadworthy.training.evaluation import Card, DataNote, Lap, _text, json_text
+from roadworthy.training.loop import EpochResult
 from roadworthy.training.samples import Samples
 from roadworthy.training.stored import reading_material, stored, write_material
 

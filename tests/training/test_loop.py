@@ -14,8 +14,8 @@ from roadworthy.errors import InputError
 from roadworthy.models import ImageInput
 from roadworthy.models.zoo import architecture
 from roadworthy.models.zoo.driving_networks import Head
-from roadworthy.training import EpochResult, Settings, Watcher
-from roadworthy.training.loop import Fitted
+from roadworthy.training import Settings, Watcher
+from roadworthy.training.loop import EpochResult, Fitted
 from roadworthy.training.samples import SampleFeed, Samples
 from roadworthy.training.tasks import DrivingTask
 from roadworthy.training.train import fit

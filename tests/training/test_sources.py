@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from roadworthy.datasets import export, load
-from roadworthy.training import OTHER_SEED, TrainingSources
+from roadworthy.training import TrainingSources
+from roadworthy.training.train import OTHER_SEED
 
 
 def test_generated_data_is_validated_in_another_world() -> None:

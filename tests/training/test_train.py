@@ -20,7 +20,8 @@ from roadworthy.models import Network, load_model, torch_model
 from roadworthy.models.description import described, sections
 from roadworthy.models.zoo import Variant, architecture, load_module
 from roadworthy.models.zoo.catalogue import architectures
-from roadworthy.training import Settings, Trained, export, train
+from roadworthy.training import Settings, export, train
+from roadworthy.training.train import Trained
 
 SMALL = {"width": 32, "height": 16, "channels": (4, 4, 4), "hidden": 8}
 QUICK = Settings(epochs=2, batch=8, learning_rate=1e-3, device="cpu")

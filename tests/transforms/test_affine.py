@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roadworthy.frames import Boxes, Frame
-from roadworthy.transforms import Mirror, Rotation, Scale, Shear, Transform, Translation, kind_of
-from roadworthy.transforms.affine import move_boxes
+from roadworthy.transforms import Transform, kind_of
+from roadworthy.transforms.affine import Mirror, Rotation, Scale, Shear, Translation, move_boxes
 
 
 def seen_boxes(frame: Frame) -> dict[int, np.ndarray[tuple[int], np.dtype[np.float64]]]:

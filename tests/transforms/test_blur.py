@@ -13,7 +13,8 @@ from scipy import ndimage
 
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
-from roadworthy.transforms import (
+from roadworthy.transforms import make_transform
+from roadworthy.transforms.blur import (
     AveragingBlur,
     BilateralBlur,
     DefocusBlur,
@@ -22,9 +23,10 @@ from roadworthy.transforms import (
     MedianBlur,
     MotionBlur,
     ZoomBlur,
-    make_transform,
+    disc_kernel,
+    line_convolved,
+    line_kernel,
 )
-from roadworthy.transforms.blur import disc_kernel, line_convolved, line_kernel
 
 Image = NDArray[np.uint8]
 

@@ -13,7 +13,7 @@ import pytest
 from roadworthy.errors import EngineError, InputError, NotApplicable
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.images import Image
-from roadworthy.transforms import ImageTransform, Keeps, Transform, make_transform, number
+from roadworthy.transforms import Keeps, Transform, make_transform
 from roadworthy.transforms.blur import (
     _pieces,
     _separable,
@@ -35,7 +35,7 @@ from roadworthy.transforms.perspective import (
     distance_map,
     real_height,
 )
-from roadworthy.transforms.transform import Parameter, shortened, spelled
+from roadworthy.transforms.transform import ImageTransform, Parameter, number, shortened, spelled
 from roadworthy.transforms.weather._condition import LOW_REALISM, known
 from roadworthy.transforms.weather._estimates import _false_sky, _sharpened, believed
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame, LabelMap
-from roadworthy.transforms import JPEG, Elastic, Pixelate, make_transform
+from roadworthy.transforms import make_transform
+from roadworthy.transforms.noise import JPEG, Elastic, Pixelate
 
 
 def test_quality_runs_over_all_that_jpeg_has(town: Frame) -> None:

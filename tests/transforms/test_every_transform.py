@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.registry import transforms
-from roadworthy.transforms import ImageTransform, Keeps, Transform, kind_of, parse_transform
+from roadworthy.transforms import Keeps, Transform, kind_of, parse_transform
+from roadworthy.transforms.transform import ImageTransform
 
 NAMES = transforms.names()
 WITH_AMOUNT = [name for name in NAMES if kind_of(name).has_amount()]

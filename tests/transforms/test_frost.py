@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from roadworthy.frames import Frame
-from roadworthy.transforms import Frost
-from roadworthy.transforms.lens import TEXTURES, frost_texture
+from roadworthy.transforms.lens import TEXTURES, Frost, frost_texture
 
 
 def test_a_picture_of_frost_has_dark_glass_and_bright_thin_crystals() -> None:

@@ -9,8 +9,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from roadworthy.transforms import GaussianNoise, ImpulseNoise, ShotNoise, SpeckleNoise
-from roadworthy.transforms.noise import normal_noise, smooth_noise
+from roadworthy.transforms.noise import (
+    GaussianNoise,
+    ImpulseNoise,
+    ShotNoise,
+    SpeckleNoise,
+    normal_noise,
+    smooth_noise,
+)
 
 Image = NDArray[np.uint8]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from roadworthy.frames import Frame
-from roadworthy.transforms import Spatter
+from roadworthy.transforms.lens import Spatter
 
 
 @pytest.mark.parametrize("material", ["water", "mud"])

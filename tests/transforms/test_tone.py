@@ -10,15 +10,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from roadworthy.frames import Frame
-from roadworthy.transforms import (
-    Brightness,
-    ColourJitter,
-    Contrast,
-    RGBShift,
-    Saturate,
-    kind_of,
-    make_transform,
-)
+from roadworthy.transforms import kind_of, make_transform
+from roadworthy.transforms.tone import Brightness, ColourJitter, Contrast, RGBShift, Saturate
 from roadworthy.visual_change import ReferenceImage
 
 Image = NDArray[np.uint8]

@@ -11,20 +11,9 @@ import pytest
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.images import Image, read_image
-from roadworthy.transforms import (
-    ImageTransform,
-    Keeps,
-    Transform,
-    choice,
-    compose,
-    kind_of,
-    make_transform,
-    number,
-    parse_transform,
-    word,
-)
+from roadworthy.transforms import Keeps, Transform, compose, kind_of, make_transform, parse_transform
 from roadworthy.transforms.making import write_changed
-from roadworthy.transforms.transform import Presets
+from roadworthy.transforms.transform import ImageTransform, Presets, choice, number, word
 
 
 @dataclass(frozen=True, kw_only=True)

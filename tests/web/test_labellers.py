@@ -17,7 +17,8 @@ from tests.web.client import Browser, Client
 from roadworthy.datasets import load
 from roadworthy.errors import InputError
 from roadworthy.images import write_image
-from roadworthy.labelling import Labelling, sources_named, write_labels
+from roadworthy.labelling.chain import Labelling, sources_named
+from roadworthy.labelling.writing import write_labels
 from roadworthy.runs.store import StoredRun
 from roadworthy.web.app import create_app
 from roadworthy.web.declared import Declared

@@ -17,8 +17,9 @@ from tests.web.client import Browser, Client, finished
 from roadworthy.cases import Case, RecordDrive, Requirement, Verdict
 from roadworthy.models.zoo.saved import weights_folder
 from roadworthy.runs import RunStore
-from roadworthy.runs.store import StoredRun, begin_manifest
+from roadworthy.runs.store import StoredRun
 from roadworthy.runs.store.digests import Digest
+from roadworthy.runs.store.manifest import begin_manifest
 from roadworthy.web.app import create_app
 from roadworthy.web.jobs.queue import JobState, Stage, write_state
 from roadworthy.web.jobs.worker import work_on

@@ -9,7 +9,8 @@ import pytest
 from tests.studies.planned import glance_experiment
 from tests.web.client import Browser, Client
 
-from roadworthy.reliability.human import SimulatedHumans, estimate_threshold, read_human, rule_named
+from roadworthy.reliability.human import SimulatedHumans, estimate_threshold, rule_named
+from roadworthy.reliability.human.answers import read_human
 from roadworthy.studies.glances import GlancePlan
 from roadworthy.studies.study import AnswerFiles
 from roadworthy.visual_change.tolerance import human_studies

@@ -240,7 +240,7 @@ def test_the_last_value_that_is_allowed(make: Callable[[], object]) -> None:
         (lambda: Track("none", [(0, 0), (200, 0), (0, 200)], 30, (), ()), r"in order, got \[\]"),
         (lambda: Zone(0, "rural", math.nan), "above 0 m/s, got nan"),
         (lambda: advance(VehicleState(0, 0, 0), 0.0, math.inf, 0.1), "finite numbers, got 0.0 and inf"),
-        (lambda: advance(VehicleState(0, 0, 0), 0.0, 1.0, math.nan), "seconds of a step must be above 0, got nan"),
+        (lambda: advance(VehicleState(0, 0, 0), 0.0, 1.0, math.nan), "a step must be above 0, got nan"),
         (lambda: Marking("zebra", 1.0), "unknown marking 'zebra'"),
     ],
 )

@@ -20,8 +20,13 @@ from roadworthy.datasets import EXPORT_FORMATS, spread
 from roadworthy.datasets import export as exported
 from roadworthy.datasets.summary import DatasetSummary, frame_facts, spread_frames, summarize
 from roadworthy.errors import InputError, check_number, suggest
-from roadworthy.labelling import CAMERA_HEIGHT, Labelling, Misfit, misfits, sources_named, write_labels
-from roadworthy.report import frame_sheet, parse_overlays
+from roadworthy.labelling import misfits
+from roadworthy.labelling.chain import Labelling, sources_named
+from roadworthy.labelling.fit import Misfit
+from roadworthy.labelling.geometry import CAMERA_HEIGHT
+from roadworthy.labelling.writing import write_labels
+from roadworthy.report import frame_sheet
+from roadworthy.report.drawing import parse_overlays
 from roadworthy.result_tables import listed
 
 app = typer.Typer(cls=Group, no_args_is_help=True)

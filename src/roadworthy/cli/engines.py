@@ -33,9 +33,9 @@ from roadworthy.transforms import Operation, Transform, UserEngine, read_engines
 from roadworthy.transforms.engines import SHIPPED
 from roadworthy.transforms.engines.commands import fillers
 from roadworthy.transforms.engines.files import hidden_supports, parse_supports, put_engine
-from roadworthy.transforms.learned import LearnedEngine, shipped_engines
+from roadworthy.transforms.learned import LearnedEngine
 from roadworthy.transforms.learned.card import WORLD
-from roadworthy.transforms.learned.engine import engine_reference, tried
+from roadworthy.transforms.learned.engine import engine_reference, shipped_engines, tried
 from roadworthy.world import HELD_OUT_TRACK_NAMES
 
 app = typer.Typer(cls=Group, no_args_is_help=True)

@@ -271,8 +271,8 @@ def training_folder(path: Path, checkpoint: str, state: str) -> Iterator[Path]:
 
 def training_shown(bars: Bars) -> Watcher:
     """Return what shows a training: by bars on a terminal, and by a line each time that it is measured."""
-    from roadworthy.training import EpochResult, Watcher
-    from roadworthy.training.loop import StepResult
+    from roadworthy.training import Watcher
+    from roadworthy.training.loop import EpochResult, StepResult
 
     class Shown(Watcher):
         def reading(self, done: int, total: int) -> None:

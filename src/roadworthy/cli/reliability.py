@@ -38,7 +38,8 @@ from roadworthy.result_tables import ResultTable
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from roadworthy.reliability.human import HumanData, UnchangedAccuracy
+    from roadworthy.reliability.human import HumanData
+    from roadworthy.reliability.human.answers import UnchangedAccuracy
     from roadworthy.runs.suites import SuitePlan, SuiteResult
 
 
@@ -209,7 +210,7 @@ class People:
     @property
     def known_originals(self) -> UnchangedAccuracy | None:
         """How people do on images without a change, where that was said."""
-        from roadworthy.reliability.human import UnchangedAccuracy
+        from roadworthy.reliability.human.answers import UnchangedAccuracy
 
         return None if self.originals is None else UnchangedAccuracy(self.originals, None, "--originals")
 
@@ -277,8 +278,7 @@ def thresholds(
         roadworthy reliability thresholds
     """
     from roadworthy.papers.reliability_figures import draw_thresholds
-    from roadworthy.reliability.human import estimate_thresholds
-    from roadworthy.reliability.human.thresholds import write_study
+    from roadworthy.reliability.human.thresholds import estimate_thresholds, write_study
     from roadworthy.visual_change.tolerance import human_studies
 
     if path is None:
@@ -435,8 +435,9 @@ def retrain(
         roadworthy reliability retrain dave2 --data world -o count=4000 -o seed=11 --out sturdy
     """
     from roadworthy.models.zoo import architecture
-    from roadworthy.training import OTHER_SEED, Settings, TrainingSources, measures_table, train
+    from roadworthy.training import Settings, TrainingSources, measures_table, train
     from roadworthy.training.retraining.material import WithChanges, tolerated_changes
+    from roadworthy.training.train import OTHER_SEED
 
     variant = architecture(network).variant(None, {}, small=network in ("epoch", "chauffeur"))
     kinds, limits = tolerated_changes(transform, study=study, limit=limit)

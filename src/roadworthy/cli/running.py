@@ -61,8 +61,7 @@ def run(
     """
     from roadworthy.runs.executors import executor_for
     from roadworthy.runs.shards import Shard
-    from roadworthy.runs.suites import estimate_suite
-    from roadworthy.runs.suites.estimating import seconds_of
+    from roadworthy.runs.suites.estimating import estimate_suite, seconds_of
     from roadworthy.runs.suites.ordering import Order
 
     share = Shard.read(shard) if shard else None

@@ -55,7 +55,8 @@ def self_test(
         roadworthy selftest --only bbsl --only evidence
         roadworthy selftest --out tool-confidence
     """
-    from roadworthy.selftest import FaultStanding, as_document, as_markdown, fault_table, selftest, sentence
+    from roadworthy.selftest import FaultStanding, selftest, sentence
+    from roadworthy.selftest.running import as_document, as_markdown, fault_table
 
     report = selftest(
         only or (), quick=quick, seed=seed, progress=lambda faults: tracked(faults, "Seeding faults")

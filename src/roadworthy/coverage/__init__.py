@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-from roadworthy.coverage.activations import ActivationRecorder, Activations, Layer, counting_named
+from roadworthy.coverage.activations import ActivationRecorder, Activations, Layer
 from roadworthy.coverage.functional import FunctionalCoverage, OperatingDomain
 from roadworthy.coverage.observed import Observed, observable, recorder
 
@@ -24,7 +24,6 @@ __all__ = [
     "Observed",
     "OperatingDomain",
     "ActivationRecorder",
-    "counting_named",
     "observable",
     "recorder",
 ]

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from roadworthy.driving.oracles import Oracle, fit_oracle
+from roadworthy.driving.oracles import fit_oracle
 
-__all__ = ["Oracle", "fit_oracle"]
+__all__ = ["fit_oracle"]

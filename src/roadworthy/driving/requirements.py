@@ -19,10 +19,12 @@ from roadworthy.cases import Acceptance, Requirement
 from roadworthy.driving.drives import EVENTS, FATAL_EVENTS, Drive
 from roadworthy.driving.drives.drive import partial_sectors
 from roadworthy.driving.metrics import MetricSettings, MetricTable, compute, parse_metric
-from roadworthy.driving.oracles import Direction, FalseAlarmBound, Oracle
+from roadworthy.driving.oracles import Direction, Oracle
+from roadworthy.driving.oracles.false_alarms import FalseAlarmBound
 from roadworthy.driving.sectors import SectorTable
-from roadworthy.driving.simulators import DriveLimits, Scenario, world_sectors
+from roadworthy.driving.simulators import DriveLimits, Scenario
 from roadworthy.driving.simulators.scenarios import Kept
+from roadworthy.driving.simulators.world import world_sectors
 from roadworthy.errors import InputError, check_choice, check_known, check_number, suggest
 from roadworthy.world import HELD_OUT_TRACK_NAMES, TRACK_NAMES, track
 

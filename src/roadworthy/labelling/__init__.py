@@ -8,40 +8,17 @@
 
 from __future__ import annotations
 
-from roadworthy.labelling.chain import (
-    PROVENANCE,
-    STREET_SOURCE,
-    TASKS,
-    Labelling,
-    estimated_by,
-    is_estimated,
-    sources_named,
-)
-from roadworthy.labelling.dataset import LabelledDataset, as_needed, labelled, unlabelled, with_estimates
-from roadworthy.labelling.fit import Misfit, misfits
-from roadworthy.labelling.folder import maps_in
-from roadworthy.labelling.geometry import CAMERA_HEIGHT
-from roadworthy.labelling.street import STREET, street_network
-from roadworthy.labelling.writing import write_labels
+from roadworthy.labelling.chain import estimated_by, is_estimated
+from roadworthy.labelling.dataset import as_needed, unlabelled, with_estimates
+from roadworthy.labelling.fit import misfits
+from roadworthy.labelling.street import street_network
 
 __all__ = [
-    "CAMERA_HEIGHT",
-    "LabelledDataset",
-    "Labelling",
-    "Misfit",
-    "PROVENANCE",
-    "STREET",
-    "STREET_SOURCE",
-    "TASKS",
     "as_needed",
     "estimated_by",
     "is_estimated",
-    "labelled",
-    "maps_in",
     "misfits",
-    "sources_named",
     "street_network",
     "unlabelled",
     "with_estimates",
-    "write_labels",
 ]

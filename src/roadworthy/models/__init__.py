@@ -9,8 +9,6 @@
 
 from __future__ import annotations
 
-from roadworthy.class_lists import class_lists
-
 # Some register what they open.
 from roadworthy.models import http, huggingface, onnx, opencv  # noqa: F401
 from roadworthy.models.detection import DetectionOutput
@@ -53,7 +51,6 @@ __all__ = [
     "Task",
     "Truth",
     "callable_model",
-    "class_lists",
     "history_of",
     "load_model",
     "onnx_model",

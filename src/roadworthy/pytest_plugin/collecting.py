@@ -87,7 +87,8 @@ class _Written(PlannedTest):
 
     def plan(self, bench: Bench) -> SuitePlan:
         """Return what a suite would plan for it; models and data are opened once for all tests."""
-        from roadworthy.runs.suites import SuitePlan, Trial, suite_of
+        from roadworthy.runs.suites import SuitePlan, suite_of
+        from roadworthy.runs.suites.planning import Trial
 
         entry = self.entry(bench)
         given, model, data = bench.settings, bench.model(self.model), bench.data

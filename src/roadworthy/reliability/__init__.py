@@ -8,18 +8,10 @@ Components" (ICSE 2022)::
     result.outcome.measures["distance"], result.outcome.measures["bound"]
 """
 
-from roadworthy.reliability.checking import (
-    Bootstrap,
-    DistanceBounds,
-    Pairs,
-    Reliability,
-    bound_distance,
-    check,
-)
-from roadworthy.reliability.measures import Accuracy, SignalWithin, TaskMeasure
+from roadworthy.reliability.checking import Bootstrap, DistanceBounds, Pairs, bound_distance
+from roadworthy.reliability.measures import Accuracy, SignalWithin
 from roadworthy.reliability.method import ReliabilityMethod
 from roadworthy.reliability.requirements import Preservation
-from roadworthy.reliability.scenes import BoxPrecision, MapOverlap
 from roadworthy.reliability.transformations import (
     PAPER_TRANSFORMATIONS,
     Hazard,
@@ -28,29 +20,20 @@ from roadworthy.reliability.transformations import (
     transformation_named,
     transformations,
 )
-from roadworthy.visual_change import vif, vif_pixel, visual_change
 
 __all__ = [
     "PAPER_TRANSFORMATIONS",
     "Accuracy",
-    "BoxPrecision",
-    "MapOverlap",
     "Bootstrap",
     "DistanceBounds",
     "SampledFrame",
     "Hazard",
-    "TaskMeasure",
     "Pairs",
     "Preservation",
-    "Reliability",
     "ReliabilityMethod",
     "SignalWithin",
     "bound_distance",
-    "check",
     "transformation",
     "transformation_named",
     "transformations",
-    "vif",
-    "vif_pixel",
-    "visual_change",
 ]

@@ -41,7 +41,10 @@ from roadworthy.frames import Frame
 from roadworthy.ontology import normalized
 from roadworthy.registry import Registry
 from roadworthy.seeding import rng_for
-from roadworthy.transforms import Transform, reference_of
+from roadworthy.transforms import Transform
+from roadworthy.transforms.noise import JPEG
+from roadworthy.transforms.tone import Brightness
+from roadworthy.transforms.transform import reference_of
 
 _PAPER = FilePath(__file__).with_name("transformations.yaml")
 Path: TypeAlias = Callable[[float], transforms.Transform]
@@ -223,15 +226,15 @@ def _drawn(share: float, *, kind: type[transforms.Transform], settings: Mapping[
 
 def _brightness(strength: float) -> Transform:
     """Raise the value of HSV by up to 255 levels."""
-    return transforms.Brightness.at(strength, space="value")
+    return Brightness.at(strength, space="value")
 
 
 def _published_brightness(share: float) -> Transform:
-    return transforms.Brightness(bias=255 * _between(0, 1, share), space="value")
+    return Brightness(bias=255 * _between(0, 1, share), space="value")
 
 
 def _published_jpeg(share: float) -> Transform:
-    return transforms.JPEG(quality=min(round(_between(1, 1000, share)), 100))
+    return JPEG(quality=min(round(_between(1, 1000, share)), 100))
 
 
 _PATHS: Mapping[str, Path] = {"brightness": _brightness}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from roadworthy.report.drawing import Image, parse_overlays
+from roadworthy.report.drawing import Image
 from roadworthy.report.sheets import (
     Pair,
     Tile,
@@ -21,7 +21,6 @@ __all__ = [
     "contact_sheet",
     "frame_sheet",
     "pair_sheet",
-    "parse_overlays",
     "prediction_sheet",
     "transform_strip",
     "variants",

@@ -12,7 +12,8 @@ from roadworthy.report.html.cards import Thumbnail, Thumbnails
 from roadworthy.report.html.page import environment
 from roadworthy.report.result_files import escaped
 from roadworthy.report.results import clipped, count, percent, signed
-from roadworthy.runs.comparison import ChangedCases, Comparison, ComparisonVerdict, Difference
+from roadworthy.runs.comparison import Comparison, ComparisonVerdict, Difference
+from roadworthy.runs.comparison.pairing import ChangedCases
 
 if TYPE_CHECKING:
     from roadworthy.runs.store import StoredRun

@@ -17,8 +17,7 @@ from roadworthy._files import replacing, write_json, write_text
 from roadworthy._tables import csv_text
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.drives.drive import failing_sectors, partial_sectors
-from roadworthy.driving.drives.readers import read_recorded
-from roadworthy.driving.drives.readers.recorded import DRIVE_FILE
+from roadworthy.driving.drives.readers.recorded import DRIVE_FILE, read_recorded
 from roadworthy.driving.metrics import (
     CATALOGUE,
     MetricSettings,
@@ -31,7 +30,7 @@ from roadworthy.driving.metrics import (
     unit_of,
 )
 from roadworthy.driving.requirements import DrivingQuality
-from roadworthy.driving.simulators import kept_drive
+from roadworthy.driving.simulators.scenarios import kept_drive
 from roadworthy.errors import InputError
 from roadworthy.report.driving import FRAMES_FILE, Film, drive_figure
 from roadworthy.report.plots import save

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from roadworthy._files import naming, read_record, replacing
 from roadworthy.driving.drives import FATAL_EVENTS, Drive
 from roadworthy.driving.metrics import MetricSettings, compute, parse_metric, per_step, primitives
-from roadworthy.driving.simulators import CameraFrames, DriveLimits, DrivingSimulator, open_simulator
+from roadworthy.driving.simulators import DriveLimits, DrivingSimulator, open_simulator
 from roadworthy.driving.simulators import drive as closed_loop
+from roadworthy.driving.simulators.scenarios import CameraFrames
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, Signals
 from roadworthy.models import callable_model

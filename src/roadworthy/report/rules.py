@@ -34,9 +34,10 @@ from roadworthy.rules.tables import (
     threshold_table,
     violation_table,
 )
-from roadworthy.runs import image_path, read_rows, run
+from roadworthy.runs import read_rows, run
 from roadworthy.runs.gate import STREET, Gate
 from roadworthy.runs.store import MEASURE, clip_images
+from roadworthy.runs.store.writing import image_path
 from roadworthy.runs.suites import SuiteResult
 from roadworthy.transforms.answers import read_answer
 from roadworthy.transforms.wording import added_things

@@ -10,19 +10,8 @@
 from __future__ import annotations
 
 from roadworthy.errors import RuleError
-from roadworthy.rules.expectation import Expectation
 from roadworthy.rules.files import read_rules
 from roadworthy.rules.language.parser import parse, parse_all
-from roadworthy.rules.reading import Block, Proposition, Rule, SceneChange
+from roadworthy.rules.reading import Rule
 
-__all__ = [
-    "Block",
-    "SceneChange",
-    "Expectation",
-    "Proposition",
-    "Rule",
-    "RuleError",
-    "parse",
-    "parse_all",
-    "read_rules",
-]
+__all__ = ["Rule", "RuleError", "parse", "parse_all", "read_rules"]

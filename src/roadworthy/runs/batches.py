@@ -41,7 +41,7 @@ from roadworthy.errors import (
     words_of,
 )
 from roadworthy.frames import Frame
-from roadworthy.labelling import PROVENANCE
+from roadworthy.labelling.chain import PROVENANCE
 from roadworthy.models import Network, ObservableSystem, Simulator, SystemUnderTest
 from roadworthy.runs.gate import REFUSED, ChangedSource, FrameChange, Gate
 

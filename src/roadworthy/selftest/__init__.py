@@ -12,6 +12,6 @@ wrong with them, in several sizes, each next to a sound counterpart that must be
 from __future__ import annotations
 
 from roadworthy.selftest.faults import FaultStanding
-from roadworthy.selftest.running import Report, as_document, as_markdown, fault_table, selftest, sentence
+from roadworthy.selftest.running import selftest, sentence
 
-__all__ = ["FaultStanding", "Report", "as_document", "as_markdown", "fault_table", "selftest", "sentence"]
+__all__ = ["FaultStanding", "selftest", "sentence"]

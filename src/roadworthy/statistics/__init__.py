@@ -18,11 +18,9 @@ from roadworthy.statistics.bounds import (
     ClusterTally,
     ConfidenceInterval,
     bonferroni,
-    clopper_pearson_interval,
     clopper_pearson_upper,
     mean_bounds,
     median_interval,
-    paired_difference,
     student_interval,
 )
 from roadworthy.statistics.deciding import SequentialRate, clusters_needed
@@ -34,11 +32,9 @@ __all__ = [
     "FEWEST_CLUSTERS",
     "SequentialRate",
     "bonferroni",
-    "clopper_pearson_interval",
     "clopper_pearson_upper",
     "clusters_needed",
     "mean_bounds",
     "median_interval",
-    "paired_difference",
     "student_interval",
 ]

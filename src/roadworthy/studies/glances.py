@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 from roadworthy._files import appearing, write_json, write_text
 from roadworthy.errors import InputError, check_choice, check_number
 from roadworthy.images import read_image, write_image
-from roadworthy.reliability.human import Collected, HumanAnswer, HumanData, read_human
-from roadworthy.reliability.human.answers import ORIGINAL
+from roadworthy.reliability.human import HumanData
+from roadworthy.reliability.human.answers import ORIGINAL, Collected, HumanAnswer, read_human
 from roadworthy.seeding import rng_for
 from roadworthy.studies.stimuli import Stimulus
 from roadworthy.studies.study import ANSWERS, KEY, PLAN, Study, StudyPlan, read_answers

@@ -13,16 +13,13 @@ from __future__ import annotations
 from roadworthy.frames.frame import with_history
 from roadworthy.models.zoo.saved import ExportFormat, export
 from roadworthy.training.evaluation import drive_lap, evaluate, measures_table, write_description
-from roadworthy.training.loop import CHECKPOINT, EpochResult, Settings, Watcher
-from roadworthy.training.train import OTHER_SEED, Trained, TrainingSources, train
+from roadworthy.training.loop import CHECKPOINT, Settings, Watcher
+from roadworthy.training.train import TrainingSources, train
 
 __all__ = [
     "CHECKPOINT",
-    "EpochResult",
     "ExportFormat",
-    "OTHER_SEED",
     "Settings",
-    "Trained",
     "TrainingSources",
     "Watcher",
     "drive_lap",

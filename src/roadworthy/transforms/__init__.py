@@ -7,30 +7,11 @@
     both = compose([rain, make_transform("night")])
 """
 
-from roadworthy.transforms.affine import Mirror, Rotation, Scale, Shear, Translation
-from roadworthy.transforms.blur import (
-    AveragingBlur,
-    BilateralBlur,
-    DefocusBlur,
-    GaussianBlur,
-    GlassBlur,
-    MedianBlur,
-    MotionBlur,
-    ZoomBlur,
-)
+# Importing them registers what is in them.
+from roadworthy.transforms import affine, blur, lens, noise, tone, weather  # noqa: F401
 from roadworthy.transforms.engines import UserEngine, read_engines
-from roadworthy.transforms.lens import Frost, Spatter
 from roadworthy.transforms.making import Composition, compose, kind_of, make_transform, parse_transform
-from roadworthy.transforms.noise import (
-    JPEG,
-    Elastic,
-    GaussianNoise,
-    ImpulseNoise,
-    Pixelate,
-    ShotNoise,
-    SpeckleNoise,
-)
-from roadworthy.transforms.objects import Add, CutOut, Gallery, ObjectEdit, Remove, Replace, harvest
+from roadworthy.transforms.objects import Add, ObjectEdit, Remove, Replace
 from roadworthy.transforms.operations import (
     AddOperation,
     Engine,
@@ -39,86 +20,41 @@ from roadworthy.transforms.operations import (
     ReplaceOperation,
     transform_for,
 )
-from roadworthy.transforms.tone import Brightness, ColourJitter, Contrast, RGBShift, Saturate
 from roadworthy.transforms.transform import (
     ImageTransform,
     Keeps,
-    Parameter,
     Transform,
     choice,
     number,
-    reference_of,
     register,
     spelled,
     word,
 )
-from roadworthy.transforms.weather import Cloudy, Dusk, Fog, Night, Rain, Shadow, Snow, SunGlare, Winter
 
 __all__ = [
+    "ImageTransform",
+    "choice",
+    "number",
+    "register",
+    "word",
     "Add",
     "AddOperation",
-    "AveragingBlur",
-    "BilateralBlur",
-    "Brightness",
-    "Cloudy",
-    "ColourJitter",
     "Composition",
-    "Contrast",
-    "CutOut",
-    "DefocusBlur",
-    "Dusk",
-    "Elastic",
     "Engine",
-    "Fog",
-    "Frost",
-    "Gallery",
-    "GaussianBlur",
-    "GaussianNoise",
-    "GlassBlur",
-    "ImageTransform",
-    "ImpulseNoise",
-    "JPEG",
     "Keeps",
-    "MedianBlur",
-    "Mirror",
-    "MotionBlur",
-    "Night",
     "Operation",
-    "Parameter",
-    "Pixelate",
-    "RGBShift",
-    "Rain",
     "ObjectEdit",
     "Remove",
     "RemoveOperation",
     "Replace",
     "ReplaceOperation",
-    "Rotation",
-    "Saturate",
-    "Scale",
-    "Shadow",
-    "Shear",
-    "ShotNoise",
-    "Snow",
-    "Spatter",
-    "SpeckleNoise",
-    "SunGlare",
     "Transform",
-    "Translation",
     "UserEngine",
-    "Winter",
-    "ZoomBlur",
-    "choice",
     "compose",
-    "harvest",
     "kind_of",
     "make_transform",
-    "number",
     "parse_transform",
     "read_engines",
-    "reference_of",
-    "register",
     "spelled",
     "transform_for",
-    "word",
 ]

@@ -30,7 +30,8 @@ from roadworthy.frames import Frame
 from roadworthy.images import Image
 from roadworthy.registry import transforms
 from roadworthy.transforms.wording import DO_IT_ANYWAY, REALISM, without_places
-from roadworthy.visual_change import ReferenceImage, Tolerance, known_tolerance
+from roadworthy.visual_change import ReferenceImage, Tolerance
+from roadworthy.visual_change.tolerance import known_tolerance
 
 _KEY = "parameter"
 

@@ -34,13 +34,12 @@ from roadworthy.visual_change._measures import (
     vsnrs,
 )
 from roadworthy.visual_change._visibility import Viewing, look_distance, ssim
-from roadworthy.visual_change.tolerance import Tolerance, known_tolerance, tolerance_of, tolerated
+from roadworthy.visual_change.tolerance import Tolerance, tolerance_of, tolerated
 
 __all__ = [
     "ReferenceImage",
     "Tolerance",
     "Viewing",
-    "known_tolerance",
     "look_distance",
     "ssim",
     "tolerance_of",

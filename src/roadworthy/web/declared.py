@@ -9,8 +9,8 @@ from threading import RLock
 
 from roadworthy._files import is_folder
 from roadworthy.errors import InputError, RoadworthyError, suggest
-from roadworthy.labelling import TASKS, maps_in
-from roadworthy.labelling.folder import PARTS
+from roadworthy.labelling.chain import TASKS
+from roadworthy.labelling.folder import PARTS, maps_in
 from roadworthy.models.load import is_description, short_name
 from roadworthy.models.networks import public_networks
 from roadworthy.web.added import AddedFiles, AddedItem

@@ -8,8 +8,8 @@ from dataclasses import asdict
 from typing import Any
 
 from roadworthy.bbsl import Box, Interval, Spec, SpecificationError, parse
-from roadworthy.bbsl.checking import PROPERTIES, CheckResult, Witness
-from roadworthy.bbsl.checking.results import written
+from roadworthy.bbsl.checking import CheckResult, Witness
+from roadworthy.bbsl.checking.results import PROPERTIES, written
 from roadworthy.bbsl.syntax import SpecificationProblem, Type, place
 from roadworthy.bbsl.testing import find_role
 from roadworthy.errors import InputError

@@ -10,9 +10,10 @@ from fastapi import APIRouter, Depends, HTTPException, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from roadworthy.errors import InputError
-from roadworthy.studies import ClipStudy, PairStudy, Study, open_study, studies_in
-from roadworthy.studies.pairs import draw_pairs
-from roadworthy.studies.study import rater_name
+from roadworthy.studies import open_study, studies_in
+from roadworthy.studies.clip_results import ClipStudy
+from roadworthy.studies.pairs import PairStudy, draw_pairs
+from roadworthy.studies.study import Study, rater_name
 from roadworthy.web.compare import known_runs, systems_of
 from roadworthy.web.pages import shown_file
 from roadworthy.web.services import Here, Services, folder_of

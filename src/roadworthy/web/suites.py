@@ -14,9 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from roadworthy._files import is_file, read_text
 from roadworthy._yaml import FileProblem, YamlFile, read_yaml
 from roadworthy.errors import InputError
-from roadworthy.runs.suites import SuiteError, read_suite
+from roadworthy.runs.suites import read_suite
 from roadworthy.runs.suites.planning import misread_entries
-from roadworthy.runs.suites.reading import SUITE_FILE, SuiteFileError, complain
+from roadworthy.runs.suites.reading import SUITE_FILE, SuiteError, SuiteFileError, complain
 from roadworthy.web.added import AddedItem
 from roadworthy.web.jobs.asks import SuiteAsk
 from roadworthy.web.pages import shown_file

@@ -17,7 +17,7 @@ from roadworthy.world.ground import Placed
 from roadworthy.world.mesh import Mesh, Pair, Point
 from roadworthy.world.painter import NEAR, project
 from roadworthy.world.raster import Raster
-from roadworthy.world.shapes import LAMP_HEAD, SIGNAL_LAMPS
+from roadworthy.world.shapes.signs import LAMP_HEAD, SIGNAL_LAMPS
 
 _TURN = np.linspace(0, 2 * np.pi, 12, endpoint=False)
 _CIRCLE = vector(np.stack([np.cos(_TURN), np.sin(_TURN), 0 * _TURN], axis=-1))

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roadworthy.coverage import Activations, Layer
-from roadworthy.coverage.criteria import Criterion, Mixed, NeuronCoverage, TopKCoverage, parse_mixture
+from roadworthy.coverage.criteria import Criterion, NeuronCoverage, TopKCoverage, parse_mixture
+from roadworthy.coverage.criteria.named import Mixed
 from roadworthy.errors import InputError
 
 LAYERS = (Layer("dense", "dense", 4),)

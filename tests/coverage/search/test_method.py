@@ -21,7 +21,8 @@ from roadworthy.errors import InputError, SystemUnderTestError
 from roadworthy.frames import Frame, Signals, SignalUnits
 from roadworthy.images import encode_image
 from roadworthy.models import Truth
-from roadworthy.runs import image_path, read_rows, run
+from roadworthy.runs import read_rows, run
+from roadworthy.runs.store.writing import image_path
 from roadworthy.visual_change import tolerated, visual_change
 
 torch.set_num_threads(1)

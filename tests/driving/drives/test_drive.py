@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from roadworthy.driving.drives import SIGNALS, Drive, derivative
-from roadworthy.driving.drives.drive import PLAUSIBLE, failing_sectors
+from roadworthy.driving.drives import Drive, derivative
+from roadworthy.driving.drives.drive import PLAUSIBLE, SIGNALS, failing_sectors
 from roadworthy.driving.drives.readers import read_drive, write_drive
 from roadworthy.driving.metrics import compute
 from roadworthy.errors import InputError

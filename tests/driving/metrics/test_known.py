@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from roadworthy.driving.drives import SIGNALS, Drive
+from roadworthy.driving.drives import Drive
+from roadworthy.driving.drives.drive import SIGNALS
 from roadworthy.driving.metrics import (
     CATALOGUE,
     Metric,

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from roadworthy.driving import fit_oracle
-from roadworthy.driving.oracles import FalseAlarmBound, Oracle
+from roadworthy.driving.oracles import Oracle
+from roadworthy.driving.oracles.false_alarms import FalseAlarmBound
 from roadworthy.driving.sectors import SectorTable
 from roadworthy.errors import InputError
 

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from roadworthy.driving import fit_oracle
-from roadworthy.driving.oracles import sweep_oracles, to_smtlib
+from roadworthy.driving.oracles import to_smtlib
 from roadworthy.driving.oracles.fitting import given_up
+from roadworthy.driving.oracles.sweeping import sweep_oracles
 from roadworthy.driving.sectors import SectorTable
 from roadworthy.errors import InputError
 

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from roadworthy.driving.drives import Drive
-from roadworthy.driving.oracles import FalseAlarmBound, Oracle, OracleTable, fit_oracle
+from roadworthy.driving.oracles import Oracle, fit_oracle
+from roadworthy.driving.oracles.false_alarms import FalseAlarmBound
 from roadworthy.driving.oracles.learning import OracleProblem
+from roadworthy.driving.oracles.sweeping import OracleTable
 from roadworthy.driving.requirements import collect, read_thresholds
 from roadworthy.driving.sectors import SectorTable, variance_scores
 from roadworthy.errors import InputError

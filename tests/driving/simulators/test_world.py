@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from roadworthy.driving.metrics import CATALOGUE, availability
-from roadworthy.driving.simulators import Controls, DriveLimits, WorldSimulator, drive, world_sectors
+from roadworthy.driving.simulators import Controls, DriveLimits, WorldSimulator, drive
+from roadworthy.driving.simulators.world import world_sectors
 from roadworthy.errors import InputError, SceneError
 from roadworthy.frames import Signals
 from roadworthy.models import Truth, callable_model

@@ -47,7 +47,8 @@ def _table(file: str) -> Any:
 
 
 def _recorded(folder: Path) -> None:
-    from roadworthy.driving.drives.readers import read_recorded, write_drive
+    from roadworthy.driving.drives.readers import write_drive
+    from roadworthy.driving.drives.readers.recorded import read_recorded
 
     drive = read_recorded(folder / "drive.parquet")
     write_drive(drive, folder / "again.parquet")
@@ -74,7 +75,7 @@ def _film(folder: Path) -> None:
 
 
 def _filmed(folder: Path) -> None:
-    from roadworthy.driving.drives.readers import read_recorded
+    from roadworthy.driving.drives.readers.recorded import read_recorded
     from roadworthy.report.driving import film_of
 
     drive = read_recorded(folder / "drive.parquet")

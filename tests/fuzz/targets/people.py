@@ -12,13 +12,13 @@ __all__ = ["TARGETS"]
 
 
 def _answers(folder: Path) -> None:
-    from roadworthy.reliability.human import read_human
+    from roadworthy.reliability.human.answers import read_human
 
     read_human(folder / "answers.csv")
 
 
 def _bins(folder: Path) -> None:
-    from roadworthy.reliability.human import read_human
+    from roadworthy.reliability.human.answers import read_human
 
     read_human(folder)
 

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from roadworthy.errors import InputError
-from roadworthy.reliability.human import HumanAnswer, read_human
-from roadworthy.reliability.human.answers import bins_of, read_answers
+from roadworthy.reliability.human.answers import HumanAnswer, bins_of, read_answers, read_human
 
 HEADER = "image,transformation,truth,answer,visual_change,rater,time\n"
 

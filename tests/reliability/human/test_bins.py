@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roadworthy.errors import InputError
-from roadworthy.reliability.human import UnchangedAccuracy
-from roadworthy.reliability.human.answers import Bins, read_bins
+from roadworthy.reliability.human.answers import Bins, UnchangedAccuracy, read_bins
 
 HEADER = "IQA,Accuracy,Count,Num_Accs\n"
 

@@ -9,20 +9,19 @@ import numpy as np
 import pytest
 
 from roadworthy.errors import InputError
-from roadworthy.reliability.human import (
-    RULES,
+from roadworthy.reliability.human import RULES, HumanData, SimulatedHumans, Threshold, estimate_threshold
+from roadworthy.reliability.human.answers import (
+    Bins,
+    Collected,
     HumanAnswer,
-    HumanData,
-    SimulatedHumans,
-    Threshold,
     UnchangedAccuracy,
-    estimate_threshold,
-    estimate_thresholds,
+    bins_of,
+    read_answers,
+    read_bins,
     read_human,
 )
-from roadworthy.reliability.human.answers import Bins, Collected, bins_of, read_answers, read_bins
 from roadworthy.reliability.human.spline import SmoothingSpline
-from roadworthy.reliability.human.thresholds import find_each
+from roadworthy.reliability.human.thresholds import estimate_thresholds, find_each
 from roadworthy.result_tables import ResultTable
 
 EDGES = np.round(np.arange(1, 21) / 20, 2)

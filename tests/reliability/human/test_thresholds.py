@@ -8,16 +8,9 @@ import pytest
 from scipy.stats import binom
 
 from roadworthy.errors import InputError
-from roadworthy.reliability.human import (
-    RULES,
-    HumanData,
-    SimulatedHumans,
-    UnchangedAccuracy,
-    estimate_threshold,
-    estimate_thresholds,
-)
-from roadworthy.reliability.human.answers import Bins
-from roadworthy.reliability.human.thresholds import write_study
+from roadworthy.reliability.human import RULES, HumanData, SimulatedHumans, estimate_threshold
+from roadworthy.reliability.human.answers import Bins, UnchangedAccuracy
+from roadworthy.reliability.human.thresholds import estimate_thresholds, write_study
 from roadworthy.result_tables import ResultTable
 from roadworthy.seeding import rng_for
 from roadworthy.visual_change.tolerance import human_study

@@ -7,7 +7,9 @@ from tests.report.runs_for_reports import add
 
 from roadworthy.models import load_model
 from roadworthy.report.html.page import facts_of
-from roadworthy.runs.store import StoredRun, begin_manifest, digest_of_model
+from roadworthy.runs.store import StoredRun
+from roadworthy.runs.store.digests import digest_of_model
+from roadworthy.runs.store.manifest import begin_manifest
 
 
 def test_how_a_model_is_used_is_told_line_by_line(tmp_path: Path) -> None:

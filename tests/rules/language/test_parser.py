@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roadworthy.errors import InputError, RuleError
-from roadworthy.rules import SceneChange, parse, read_rules
+from roadworthy.rules import parse, read_rules
 from roadworthy.rules.language.words import analysed
+from roadworthy.rules.reading import SceneChange
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "rules"
 CORPUS = Path(__file__).parents[1] / "corpus" / "development.yaml"

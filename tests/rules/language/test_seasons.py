@@ -4,7 +4,7 @@ import pytest
 
 from roadworthy.errors import RuleError
 from roadworthy.rules import parse
-from roadworthy.rules.wordnet import match_element
+from roadworthy.rules.wordnet.elements import match_element
 
 
 def conditions_of(text: str) -> list[tuple[str, str | None]]:

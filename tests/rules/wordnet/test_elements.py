@@ -5,9 +5,17 @@ import pytest
 
 from roadworthy.errors import InputError
 from roadworthy.ontology import Ontology, ontology, use_ontology
-from roadworthy.rules.wordnet import ElementMatch, is_kind_of, match_element, nearest, nearest_elements
-from roadworthy.rules.wordnet.elements import ALSO, NEVER, SIDE_MEANINGS, USUAL, WIDE
-from roadworthy.rules.wordnet.lexicon import letter_of, lexicon
+from roadworthy.rules.wordnet.elements import (
+    ALSO,
+    NEVER,
+    SIDE_MEANINGS,
+    USUAL,
+    WIDE,
+    ElementMatch,
+    match_element,
+    nearest_elements,
+)
+from roadworthy.rules.wordnet.lexicon import is_kind_of, letter_of, lexicon, nearest
 
 REFUSED = "refused"
 

@@ -3,8 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roadworthy.errors import InputError
-from roadworthy.rules.wordnet import is_kind_of, nearest, synsets, wup
-from roadworthy.rules.wordnet.lexicon import common_senses, lexicon
+from roadworthy.rules.wordnet.lexicon import common_senses, is_kind_of, lexicon, nearest, synsets, wup
 
 SENSES = st.sampled_from(sorted(lexicon("n").lemmas)[::7]).map(lambda lemma: f"{lemma}.n.01")
 

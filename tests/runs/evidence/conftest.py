@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from roadworthy.cases import Acceptance, Case, RecordDrive, Requirement, Severity, Verdict, conclude_rate
-from roadworthy.runs.store import RunStore, StoredRun, read_verdicts, requirement_record
-from roadworthy.runs.store.rows import encode_record
+from roadworthy.runs.store import RunStore, StoredRun, read_verdicts
+from roadworthy.runs.store.rows import encode_record, requirement_record
 
 ROTATION = Requirement(
     "C1",

@@ -18,9 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roadworthy.errors import InputError
-from roadworthy.runs.evidence import pair_results, verify, write_bundle
+from roadworthy.runs.evidence import verify, write_bundle
 from roadworthy.runs.evidence.bundle import opened_bundle
-from roadworthy.runs.evidence.pairs import folder_digests
+from roadworthy.runs.evidence.pairs import folder_digests, pair_results
 from roadworthy.runs.evidence.sums import SUMS, Differences, encoded, files_below, read_sums, sums_text
 from roadworthy.runs.store import StoredRun, locked
 

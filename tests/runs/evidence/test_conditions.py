@@ -11,7 +11,7 @@ from scipy.stats import binomtest
 
 from roadworthy.cases import Scalar
 from roadworthy.runs.evidence.conditions import FEW, Catalogue, Condition, band_of, changes_in
-from roadworthy.statistics import clopper_pearson_interval
+from roadworthy.statistics.bounds import clopper_pearson_interval
 from roadworthy.transforms import make_transform
 
 

@@ -12,7 +12,8 @@ from tests.loading import load_file
 
 from roadworthy._files import sha256_of
 from roadworthy.errors import InputError
-from roadworthy.runs.evidence import Verification, verify, write_bundle
+from roadworthy.runs.evidence import verify, write_bundle
+from roadworthy.runs.evidence.checking import Verification
 from roadworthy.runs.evidence.reopening import check_present
 from roadworthy.runs.evidence.rerunning import rerun_sample
 from roadworthy.runs.executors import executor_for

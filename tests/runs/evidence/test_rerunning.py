@@ -10,7 +10,8 @@ import pytest
 import yaml
 
 from roadworthy.errors import InputError, SystemUnderTestError
-from roadworthy.runs.evidence import Verification, verify, write_bundle
+from roadworthy.runs.evidence import verify, write_bundle
+from roadworthy.runs.evidence.checking import Verification
 from roadworthy.runs.evidence.reopening import check_present, data_of, functional_of
 from roadworthy.runs.evidence.rerunning import rerun_sample
 from roadworthy.runs.store import StoredRun

@@ -16,7 +16,8 @@ from typer.testing import CliRunner
 from roadworthy.cli import app
 from roadworthy.report.deriving import check_documents
 from roadworthy.report.publish import run_suite
-from roadworthy.runs.evidence import Verification, verify
+from roadworthy.runs.evidence import verify
+from roadworthy.runs.evidence.checking import Verification
 from roadworthy.runs.store import StoredRun
 from roadworthy.runs.suites.reading import SuiteError
 

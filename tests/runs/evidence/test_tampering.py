@@ -29,8 +29,9 @@ from roadworthy.report.deriving import check_documents
 from roadworthy.report.html import write_report
 from roadworthy.report.html.cards import small_copy
 from roadworthy.report.publish import WRITERS, run_suite
-from roadworthy.runs.evidence import Verification, verify, write_bundle
+from roadworthy.runs.evidence import verify, write_bundle
 from roadworthy.runs.evidence.bundle import opened_bundle
+from roadworthy.runs.evidence.checking import Verification
 from roadworthy.runs.evidence.reopening import check_present
 from roadworthy.runs.evidence.sums import SUMS, encoded, files_below, sums_text
 from roadworthy.runs.store import StoredRun

@@ -13,8 +13,10 @@ import pytest
 from roadworthy.cases import Acceptance, Severity
 from roadworthy.errors import InputError
 from roadworthy.images import write_image
-from roadworthy.runs.suites import Suite, SuiteError, SuitePlan, opening, passes_of, plan_suite
+from roadworthy.runs.suites import Suite, SuitePlan, opening, plan_suite
 from roadworthy.runs.suites.opening import look_at
+from roadworthy.runs.suites.passes import passes_of
+from roadworthy.runs.suites.reading import SuiteError
 
 Read = Callable[[str], Suite]
 

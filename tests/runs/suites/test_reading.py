@@ -11,14 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from roadworthy.errors import InputError
-from roadworthy.runs.suites import Suite, SuiteError, read_suite, suite_of
+from roadworthy.runs.suites import Suite, read_suite, suite_of
 from roadworthy.runs.suites.forms import read_share
 from roadworthy.runs.suites.kinds.bbsl import BbslForm
 from roadworthy.runs.suites.kinds.coverage import CoverageForm
 from roadworthy.runs.suites.kinds.driving import DrivingForm
 from roadworthy.runs.suites.kinds.reliability import ReliabilityForm
 from roadworthy.runs.suites.kinds.rules import RuleForm, RulesForm
-from roadworthy.runs.suites.reading import without_budgets
+from roadworthy.runs.suites.reading import SuiteError, without_budgets
 from roadworthy.runs.suites.schema import SuiteForm
 
 Read = Callable[[str], Suite]

@@ -11,8 +11,7 @@ import pytest
 
 from roadworthy.cases import Outcome, OutcomeStatus, Requirement, Status
 from roadworthy.errors import InputError
-from roadworthy.runs.store import begin_manifest
-from roadworthy.runs.store.manifest import add_notes
+from roadworthy.runs.store.manifest import add_notes, begin_manifest
 from roadworthy.runs.suites.passes import Pass, passes_of
 from roadworthy.runs.suites.running import RunWatcher, SuiteResult, _note, _place_for, _taken, _unfit
 

@@ -19,8 +19,9 @@ from roadworthy.result_tables import ResultTable
 from roadworthy.runs import read_rows
 from roadworthy.runs.executors import executor_for
 from roadworthy.runs.store import StoredRun
-from roadworthy.runs.suites import RunWatcher, Suite, passes_of, plan_suite, read_suite, run_suite
+from roadworthy.runs.suites import RunWatcher, Suite, plan_suite, read_suite, run_suite
 from roadworthy.runs.suites.estimating import SuiteEstimate, estimate_passes
+from roadworthy.runs.suites.passes import passes_of
 
 Read = Callable[[str], Suite]
 

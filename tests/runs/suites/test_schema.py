@@ -8,7 +8,8 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from roadworthy.runs.suites import SuiteError, read_suite
+from roadworthy.runs.suites import read_suite
+from roadworthy.runs.suites.reading import SuiteError
 from roadworthy.runs.suites.schema import SCHEMA_FILE, schema_text, suite_schema
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*.suite.yaml"))

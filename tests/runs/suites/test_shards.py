@@ -23,8 +23,8 @@ from roadworthy.runs import read_rows
 from roadworthy.runs.evidence import verify
 from roadworthy.runs.executors import executor_for
 from roadworthy.runs.shards import Shard, Shards
-from roadworthy.runs.store import StoredRun, read_verdicts, requirement_record
-from roadworthy.runs.store.rows import encode_record
+from roadworthy.runs.store import StoredRun, read_verdicts
+from roadworthy.runs.store.rows import encode_record, requirement_record
 from roadworthy.runs.suites import RunWatcher, Suite, plan_suite, read_suite, run_suite, running
 
 Read = Callable[[str], Suite]

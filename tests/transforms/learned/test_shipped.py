@@ -15,8 +15,8 @@ from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.training.engines.pairs import CHANGES, PairSource, compared
 from roadworthy.transforms import read_engines
-from roadworthy.transforms.learned import shipped_engines, shipped_names
-from roadworthy.transforms.learned.engine import shipped_folder
+from roadworthy.transforms.learned import shipped_names
+from roadworthy.transforms.learned.engine import shipped_engines, shipped_folder
 from roadworthy.transforms.operations import ReplaceOperation
 from roadworthy.world import HELD_OUT_TRACK_NAMES
 
@@ -72,7 +72,7 @@ def test_the_same_seed_gives_the_same_bytes_in_another_process() -> None:
         assert np.array_equal(images[engine.name], change(frame, 5, measure=False).image)
     code = (
         "import hashlib; from roadworthy.datasets import load; "
-        "from roadworthy.transforms.learned import shipped_engines; "
+        "from roadworthy.transforms.learned.engine import shipped_engines; "
         "frame = load('world:village', count=4, seed=31)[1]\n"
         "for engine in shipped_engines():\n"
         "    change = engine.transform(engine.supported[0].asked())\n"

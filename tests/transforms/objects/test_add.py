@@ -18,7 +18,8 @@ from roadworthy.frames import Frame, LabelMap
 from roadworthy.images import Mask
 from roadworthy.ontology import ontology
 from roadworthy.transforms import compose, make_transform, parse_transform
-from roadworthy.transforms.objects import Add, CutOut, Gallery, believing, compositing
+from roadworthy.transforms.objects import Add, Gallery, believing, compositing
+from roadworthy.transforms.objects.gallery import CutOut
 from roadworthy.world import Camera, Scene, WorldObject, frame_of, track
 
 Street = Callable[..., Frame]

@@ -11,9 +11,10 @@ import pytest
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.transforms import make_transform
-from roadworthy.transforms.objects import CutOut, believing, camera_look, compositing
+from roadworthy.transforms.objects import believing, camera_look, compositing
 from roadworthy.transforms.objects.camera_look import haze_of, look_of
 from roadworthy.transforms.objects.compositing import _worn, composited
+from roadworthy.transforms.objects.gallery import CutOut
 from roadworthy.transforms.objects.placement import CutOutPlace
 from roadworthy.transforms.objects.request import Edited
 from roadworthy.transforms.objects.surroundings import GroundSurroundings

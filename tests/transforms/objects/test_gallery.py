@@ -10,7 +10,8 @@ import pytest
 
 from roadworthy.errors import InputError, OntologyError
 from roadworthy.ontology import ontology
-from roadworthy.transforms.objects import CutOut, Gallery
+from roadworthy.transforms.objects import Gallery
+from roadworthy.transforms.objects.gallery import CutOut
 from roadworthy.transforms.perspective import real_height
 
 SHIPPED = Path(__file__).parents[3] / "src/roadworthy/transforms/objects/gallery_data"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from roadworthy.datasets import load
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, LabelMap
-from roadworthy.transforms.objects import CutOut
+from roadworthy.transforms.objects.gallery import CutOut
 from roadworthy.transforms.objects.placement import (
     CutOutPlace,
     Views,

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from roadworthy.frames import Frame
-from roadworthy.transforms import Fog, make_transform
+from roadworthy.transforms import make_transform
+from roadworthy.transforms.weather.fog import Fog
 
 
 def contrast(image: np.ndarray, row: int) -> float:

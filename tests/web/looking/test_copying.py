@@ -16,7 +16,8 @@ from roadworthy.cases import Case, OutcomeStatus, RecordDrive, Requirement, Verd
 from roadworthy.cli import app
 from roadworthy.rules.expectation import Quantity, read_tolerance
 from roadworthy.runs import RunStore
-from roadworthy.runs.store import StoredRun, begin_manifest
+from roadworthy.runs.store import StoredRun
+from roadworthy.runs.store.manifest import begin_manifest
 from roadworthy.runs.suites import plan_suite, read_suite, run_suite
 from roadworthy.web.app import create_app
 from roadworthy.web.copying import _place_in_suite, _text

@@ -17,6 +17,6 @@ External functions may have any values of their types. What the checks assume:
 
 from __future__ import annotations
 
-from roadworthy.bbsl.checking.results import PROPERTIES, CheckFinding, CheckResult, Witness, check
+from roadworthy.bbsl.checking.results import CheckFinding, CheckResult, Witness, check
 
-__all__ = ["PROPERTIES", "CheckResult", "CheckFinding", "Witness", "check"]
+__all__ = ["CheckResult", "CheckFinding", "Witness", "check"]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from roadworthy.coverage.criteria.named import Criterion, Mixed, parse_mixture
+from roadworthy.coverage.criteria.named import Criterion, parse_mixture
 from roadworthy.coverage.criteria.neurons import (
     BoundaryCoverage,
     Cells,
     MultisectionCoverage,
     NeuronCoverage,
-    Scaling,
     StrongActivationCoverage,
     TopKCoverage,
     TopKPatterns,
@@ -26,10 +25,8 @@ __all__ = [
     "Criterion",
     "DistanceSurpriseCoverage",
     "LikelihoodSurpriseCoverage",
-    "Mixed",
     "MultisectionCoverage",
     "NeuronCoverage",
-    "Scaling",
     "StrongActivationCoverage",
     "TopKCoverage",
     "TopKPatterns",

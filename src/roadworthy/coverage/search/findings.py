@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from roadworthy.cases import Case, Scalar, Verdict
 from roadworthy.coverage.activations import Activations, Layer, not_counted_text
-from roadworthy.coverage.criteria import Cells, Mixed
-from roadworthy.coverage.criteria.named import Training, parse_mixture
+from roadworthy.coverage.criteria import Cells
+from roadworthy.coverage.criteria.named import Mixed, Training, parse_mixture
 from roadworthy.coverage.oracle import BrokenRelation, ModelAnswers, cluster, usual_spread
 from roadworthy.coverage.search.settings import SearchSettings
 from roadworthy.errors import InputError, SystemUnderTestError

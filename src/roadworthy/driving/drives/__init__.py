@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from roadworthy.driving.drives.drive import EVENTS, FATAL_EVENTS, SIGNALS, Drive, derivative
+from roadworthy.driving.drives.drive import EVENTS, FATAL_EVENTS, Drive, derivative
 
-__all__ = ["EVENTS", "FATAL_EVENTS", "SIGNALS", "Drive", "derivative"]
+__all__ = ["EVENTS", "FATAL_EVENTS", "Drive", "derivative"]

@@ -11,7 +11,8 @@ import numpy as np
 
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.metrics import MetricSettings
-from roadworthy.driving.oracles import Direction, Oracle, OracleTable, fit_oracle, sweep_oracles, to_smtlib
+from roadworthy.driving.oracles import Direction, Oracle, fit_oracle, to_smtlib
+from roadworthy.driving.oracles.sweeping import OracleTable, sweep_oracles
 from roadworthy.driving.requirements import Collection, collect, directions_of
 from roadworthy.driving.sectors import SectorTable, Unit, variance_scores
 from roadworthy.errors import InputError

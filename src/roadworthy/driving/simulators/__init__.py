@@ -20,16 +20,14 @@ from roadworthy.driving.simulators.loop import (
     DriveRecorder,
     DrivingSimulator,
     Situation,
-    checked_simulator,
     drive,
     open_simulator,
     pedals,
 )
-from roadworthy.driving.simulators.scenarios import CameraFrames, Scenario, ScenarioDriver, kept_drive
-from roadworthy.driving.simulators.world import WorldSimulator, world_sectors
+from roadworthy.driving.simulators.scenarios import Scenario, ScenarioDriver
+from roadworthy.driving.simulators.world import WorldSimulator
 
 __all__ = [
-    "CameraFrames",
     "Controls",
     "DrivingSimulator",
     "DriveLimits",
@@ -38,10 +36,7 @@ __all__ = [
     "ScenarioDriver",
     "Situation",
     "WorldSimulator",
-    "checked_simulator",
     "drive",
-    "kept_drive",
     "open_simulator",
     "pedals",
-    "world_sectors",
 ]

@@ -62,8 +62,8 @@ class Situation:
     Attributes:
         time: Seconds since the start.
         frame: What the camera sees.
-        signals: What is known, by the names and in the units of `roadworthy.driving.drives.SIGNALS`; NaN
-            where it is not known now.
+        signals: What is known, by the names and in the units of `drives.drive.SIGNALS`; NaN where it is
+            not known now.
         events: Whether each event that the simulator can tell goes on, by the names of
             `roadworthy.driving.drives.EVENTS`.
         sector: The name of the piece of the track that the vehicle is on; None where there are none.

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from roadworthy.cases import Prediction
 from roadworthy.coverage.activations import Counting, Layer
-from roadworthy.coverage.criteria import NeuronCoverage, Scaling
+from roadworthy.coverage.criteria import NeuronCoverage
+from roadworthy.coverage.criteria.neurons import Scaling
 from roadworthy.coverage.observed import Observed
 from roadworthy.coverage.parameter_sets import ParameterChoice, ParameterSet
 from roadworthy.errors import InputError, SystemUnderTestError, check_number

@@ -7,34 +7,8 @@
     found.value, found.spread, found.interval       # 0.84, and how far to trust it
 """
 
-from roadworthy.reliability.human.answers import (
-    Bins,
-    Collected,
-    HumanAnswer,
-    HumanData,
-    UnchangedAccuracy,
-    read_human,
-)
+from roadworthy.reliability.human.answers import Bins, HumanData
 from roadworthy.reliability.human.simulated import SimulatedHumans
-from roadworthy.reliability.human.thresholds import (
-    RULES,
-    Threshold,
-    estimate_threshold,
-    estimate_thresholds,
-    rule_named,
-)
+from roadworthy.reliability.human.thresholds import RULES, Threshold, estimate_threshold, rule_named
 
-__all__ = [
-    "RULES",
-    "Bins",
-    "Collected",
-    "HumanAnswer",
-    "HumanData",
-    "UnchangedAccuracy",
-    "SimulatedHumans",
-    "Threshold",
-    "estimate_threshold",
-    "estimate_thresholds",
-    "read_human",
-    "rule_named",
-]
+__all__ = ["RULES", "Bins", "HumanData", "SimulatedHumans", "Threshold", "estimate_threshold", "rule_named"]

@@ -485,7 +485,7 @@ def _split(phrase: str) -> tuple[str, ...]:
 
 
 def _guessed_element(word: Word) -> str | None:
-    from roadworthy.rules.wordnet import match_element
+    from roadworthy.rules.wordnet.elements import match_element
 
     found = match_element(word.lemma) or match_element(word.lower)
     return None if found is None else found.element
@@ -513,7 +513,7 @@ def _guessed(words: Words, at: int) -> _Described | None:
 
 def _unknown(words: Words, at: int) -> Exception:
     """Return the refusal of a noun phrase that nothing is known about."""
-    from roadworthy.rules.wordnet import nearest_elements
+    from roadworthy.rules.wordnet.elements import nearest_elements
 
     stop = at
     while stop < len(words) and words[stop].tag in _MODIFIER_TAGS and stop - at < _LONGEST:

@@ -13,7 +13,4 @@ Example:
 
 from __future__ import annotations
 
-from roadworthy.rules.wordnet.elements import ElementMatch, match_element, nearest_elements
-from roadworthy.rules.wordnet.lexicon import is_kind_of, nearest, synsets, wup
-
-__all__ = ["ElementMatch", "is_kind_of", "match_element", "nearest", "nearest_elements", "synsets", "wup"]
+__all__ = []

@@ -3,6 +3,5 @@
 from __future__ import annotations
 
 from roadworthy.runs.comparison.comparing import Comparison, ComparisonVerdict, Difference, compare
-from roadworthy.runs.comparison.pairing import ChangedCases
 
-__all__ = ["ChangedCases", "Comparison", "Difference", "ComparisonVerdict", "compare"]
+__all__ = ["Comparison", "Difference", "ComparisonVerdict", "compare"]

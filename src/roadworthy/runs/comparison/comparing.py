@@ -22,7 +22,8 @@ from roadworthy.runs.comparison.pairing import (
 )
 from roadworthy.runs.store.rows import storable
 from roadworthy.runs.store.stored_run import Stoppable
-from roadworthy.statistics import bonferroni, median_interval, paired_difference
+from roadworthy.statistics import bonferroni, median_interval
+from roadworthy.statistics.bounds import paired_difference
 
 if TYPE_CHECKING:
     from roadworthy.runs.store import StoredPair, StoredRun

@@ -17,7 +17,6 @@ the rows do not show.
 from __future__ import annotations
 
 from roadworthy.runs.evidence.bundle import write_bundle
-from roadworthy.runs.evidence.checking import Verification, verify
-from roadworthy.runs.evidence.pairs import TestedPair, pair_results
+from roadworthy.runs.evidence.checking import verify
 
-__all__ = ["TestedPair", "Verification", "pair_results", "verify", "write_bundle"]
+__all__ = ["verify", "write_bundle"]

@@ -25,8 +25,9 @@ from roadworthy.errors import InputError
 from roadworthy.reliability.method import ReliabilityMethod
 from roadworthy.runs.evidence.pairs import rows_of
 from roadworthy.runs.evidence.sums import SUMS, Differences, is_signed, read_sums
-from roadworthy.runs.store import StoredPair, StoredRun, image_path, read_verdicts, verdict_of
+from roadworthy.runs.store import StoredPair, StoredRun, image_path, read_verdicts
 from roadworthy.runs.store.manifest import is_of_before
+from roadworthy.runs.store.parts import verdict_of
 from roadworthy.runs.store.rows import read_outcome, read_records, read_requirement
 from roadworthy.runs.suites.forms import as_name
 from roadworthy.runs.suites.planning import acceptance_of, chosen_entries, severity_of, tags_of

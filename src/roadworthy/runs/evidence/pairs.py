@@ -10,8 +10,8 @@ from roadworthy.cases import Outcome, Requirement, Scalar, Status
 from roadworthy.errors import InputError
 from roadworthy.runs.evidence.argument import Argued, Evidence
 from roadworthy.runs.evidence.sums import encoded, sums_text
-from roadworthy.runs.store import Row, StoredPair, StoredRun, read_requirement, read_rows
-from roadworthy.runs.store.rows import read_records
+from roadworthy.runs.store import Row, StoredPair, StoredRun, read_rows
+from roadworthy.runs.store.rows import read_records, read_requirement
 
 NOT_TRIED = "not tried"
 

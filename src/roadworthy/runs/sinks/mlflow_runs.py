@@ -11,7 +11,7 @@ from typing import Any
 from roadworthy._importing import required
 from roadworthy.cases import Status
 from roadworthy.errors import InputError
-from roadworthy.runs.evidence import TestedPair, pair_results
+from roadworthy.runs.evidence.pairs import TestedPair, pair_results
 from roadworthy.runs.store import StoredRun
 
 ARTIFACTS = (

@@ -25,13 +25,17 @@ from roadworthy.runs.store.manifest import (
     notes_of,
     read_manifest,
 )
-from roadworthy.runs.store.parts import read_rows, read_verdicts, verdict_of
-from roadworthy.runs.store.rows import MEASURE, PARAMETER, Row, read_requirement, requirement_record
+from roadworthy.runs.store.parts import read_rows, read_verdicts
+from roadworthy.runs.store.rows import MEASURE, PARAMETER, Row
 from roadworthy.runs.store.run_store import RunStore
 from roadworthy.runs.store.stored_run import StoredPair, StoredRun, joined
 from roadworthy.runs.store.writing import clip_images, image_path, shown_images
 
 __all__ = [
+    "begin_manifest",
+    "complete_manifest",
+    "digest_of_dataset",
+    "digest_of_model",
     "MEASURE",
     "PARAMETER",
     "Row",
@@ -39,21 +43,14 @@ __all__ = [
     "StoredPair",
     "StoredRun",
     "add_notes",
-    "begin_manifest",
     "clip_images",
-    "complete_manifest",
-    "digest_of_dataset",
-    "digest_of_model",
     "image_path",
     "joined",
     "locked",
     "model_notes",
     "notes_of",
     "read_manifest",
-    "read_requirement",
     "read_rows",
     "read_verdicts",
-    "requirement_record",
     "shown_images",
-    "verdict_of",
 ]

@@ -9,21 +9,15 @@
 
 from __future__ import annotations
 
-from roadworthy.runs.suites.estimating import estimate_suite
-from roadworthy.runs.suites.passes import passes_of
-from roadworthy.runs.suites.planning import SuitePlan, Trial, plan_suite
-from roadworthy.runs.suites.reading import Suite, SuiteError, read_suite, suite_of
+from roadworthy.runs.suites.planning import SuitePlan, plan_suite
+from roadworthy.runs.suites.reading import Suite, read_suite, suite_of
 from roadworthy.runs.suites.running import RunWatcher, SuiteResult, run_suite
 
 __all__ = [
     "Suite",
-    "SuiteError",
     "SuitePlan",
     "SuiteResult",
-    "Trial",
     "RunWatcher",
-    "estimate_suite",
-    "passes_of",
     "plan_suite",
     "read_suite",
     "run_suite",

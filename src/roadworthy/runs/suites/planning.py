@@ -14,8 +14,9 @@ from roadworthy._importing import NotRunError, only_looking
 from roadworthy._yaml import FileProblem, Place
 from roadworthy.cases import Acceptance, Decision, Requirement, Severity
 from roadworthy.errors import InputError, RoadworthyError, RuleError, check_number, shortened, suggest
-from roadworthy.labelling import STREET as STREET_FILE
-from roadworthy.labelling import STREET_SOURCE, unlabelled
+from roadworthy.labelling import unlabelled
+from roadworthy.labelling.chain import STREET_SOURCE
+from roadworthy.labelling.street import STREET as STREET_FILE
 from roadworthy.models import Truth, history_of
 from roadworthy.runs.executors import Executor
 from roadworthy.runs.gate import LOOKED_AT, OFF, STREET, Gate, gate_named, unwrapped
@@ -27,7 +28,8 @@ from roadworthy.runs.store.digests import (
     digest_of_things,
 )
 from roadworthy.runs.suites.forms import EntryForm
-from roadworthy.runs.suites.kinds import KINDS, Context, Kind, NoTruth, OtherTask, Part, kind_of
+from roadworthy.runs.suites.kinds import KINDS, Context, Kind, Part, kind_of
+from roadworthy.runs.suites.kinds.base import NoTruth, OtherTask
 from roadworthy.runs.suites.opening import Facts, OpenedData, OpenedModel, look_at, open_data, open_model
 from roadworthy.runs.suites.reading import Suite, SuiteError, about_rule, complain
 from roadworthy.runs.suites.schema import SuiteForm

@@ -20,7 +20,7 @@ from roadworthy.runs.gate import OFF
 from roadworthy.runs.model_notes import note_models
 from roadworthy.runs.several import pair_folder, run_several
 from roadworthy.runs.shards import Shard, Shards
-from roadworthy.runs.store import RunStore, StoredRun, add_notes, locked, model_notes, requirement_record
+from roadworthy.runs.store import RunStore, StoredRun, add_notes, locked, model_notes
 from roadworthy.runs.store.digests import digest_of_file, digest_of_model, digest_of_text
 from roadworthy.runs.store.locking import LOCK
 from roadworthy.runs.store.manifest import (
@@ -32,7 +32,7 @@ from roadworthy.runs.store.manifest import (
     read_manifest,
     take_suite,
 )
-from roadworthy.runs.store.rows import encode_record, read_records
+from roadworthy.runs.store.rows import encode_record, read_records, requirement_record
 from roadworthy.runs.store.writing import storing, write_whole
 from roadworthy.runs.suites.ordering import Order
 from roadworthy.runs.suites.passes import Pass, passes_of

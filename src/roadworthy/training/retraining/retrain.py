@@ -16,13 +16,13 @@ from roadworthy.errors import InputError, check_known, check_number
 from roadworthy.models.zoo import Variant, load_module, located_weights
 from roadworthy.result_tables import ResultTable
 from roadworthy.seeding import rng_for
-from roadworthy.training import Settings, Trained, Watcher
+from roadworthy.training import Settings, Watcher
 from roadworthy.training.loop import chosen_device
 from roadworthy.training.retraining.comparing import TOLERANCE, ErrorComparison, Judgement, compared, judged
 from roadworthy.training.retraining.material import CLEAN, GUIDED, STEERING, Material
 from roadworthy.training.samples import SampleFeed, Samples
 from roadworthy.training.tasks import task_for
-from roadworthy.training.train import train_on
+from roadworthy.training.train import Trained, train_on
 
 if TYPE_CHECKING:
     import torch

@@ -33,10 +33,9 @@ from __future__ import annotations
 from os import PathLike
 from pathlib import Path
 
-from roadworthy.transforms.engines.backend import Support
 from roadworthy.transforms.engines.engine import EngineTransform, UserEngine
 
-__all__ = ["SHIPPED", "EngineTransform", "Support", "UserEngine", "is_named", "read_engines"]
+__all__ = ["SHIPPED", "EngineTransform", "UserEngine", "is_named", "read_engines"]
 
 SHIPPED = "shipped"
 """Instead of a file: the learned engines that come with Roadworthy and are nearer to the truth than what is

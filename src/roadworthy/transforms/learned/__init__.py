@@ -5,6 +5,6 @@ Using one needs ONNX Runtime alone; training one and importing a checkpoint need
 
 from roadworthy._files import sha256_of
 from roadworthy.transforms.learned.card import EngineCard
-from roadworthy.transforms.learned.engine import LearnedEngine, shipped_engines, shipped_names
+from roadworthy.transforms.learned.engine import LearnedEngine, shipped_names
 
-__all__ = ["EngineCard", "LearnedEngine", "sha256_of", "shipped_engines", "shipped_names"]
+__all__ = ["EngineCard", "LearnedEngine", "sha256_of", "shipped_names"]

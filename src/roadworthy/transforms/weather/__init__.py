@@ -5,10 +5,5 @@ for its parts. They keep labels true, write into the metadata what they made, an
 the depth of a frame where it has them; where it has none they estimate, and say so in their description.
 """
 
-from roadworthy.transforms.weather.fog import Cloudy, Fog
-from roadworthy.transforms.weather.night import Dusk, Night
-from roadworthy.transforms.weather.precipitation import Rain, Snow
-from roadworthy.transforms.weather.sun import Shadow, SunGlare
-from roadworthy.transforms.weather.winter import Winter
-
-__all__ = ["Cloudy", "Dusk", "Fog", "Night", "Rain", "Shadow", "Snow", "SunGlare", "Winter"]
+# Importing them registers what is in them.
+from roadworthy.transforms.weather import fog, night, precipitation, sun, winter  # noqa: F401

@@ -8,10 +8,10 @@ from roadworthy.world.mesh import Mesh
 from roadworthy.world.scene import WorldObject
 from roadworthy.world.shapes.people import bicyclist, pedestrian
 from roadworthy.world.shapes.scenery import building, tree
-from roadworthy.world.shapes.signs import LAMP_HEAD, SIGNAL_LAMPS, street_lamp, traffic_light, traffic_sign
+from roadworthy.world.shapes.signs import street_lamp, traffic_light, traffic_sign
 from roadworthy.world.shapes.vehicles import vehicle
 
-__all__ = ["LAMP_HEAD", "SIGNAL_LAMPS", "mesh_of"]
+__all__ = ["mesh_of"]
 
 _LOOKS = 12  # different appearances per kind; more would only fill memory
 

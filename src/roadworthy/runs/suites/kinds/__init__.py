@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from roadworthy.runs.suites.forms import EntryForm
-from roadworthy.runs.suites.kinds.base import Context, Kind, NoTruth, OtherTask, Part
+from roadworthy.runs.suites.kinds.base import Context, Kind, Part
 from roadworthy.runs.suites.kinds.bbsl import BbslKind
 from roadworthy.runs.suites.kinds.coverage import CoverageKind
 from roadworthy.runs.suites.kinds.driving import DrivingKind
 from roadworthy.runs.suites.kinds.reliability import ReliabilityKind
 from roadworthy.runs.suites.kinds.rules import RulesKind
 
-__all__ = ["FORMS", "KINDS", "Context", "Kind", "NoTruth", "OtherTask", "Part", "kind_of"]
+__all__ = ["FORMS", "KINDS", "Context", "Kind", "Part", "kind_of"]
 
 _EVERY: tuple[Kind[Any, Any], ...] = (
     RulesKind(),

@@ -119,7 +119,7 @@ class CoverageKind(Kind[CoverageForm, Search]):
 
     def parts(self, entry: CoverageForm, context: Context) -> Iterator[Part[Search]]:
         """Yield the search."""
-        from roadworthy.coverage import counting_named
+        from roadworthy.coverage.activations import counting_named
         from roadworthy.coverage.criteria import parse_mixture
         from roadworthy.coverage.search.settings import SearchSettings
         from roadworthy.coverage.search.trials import Remade

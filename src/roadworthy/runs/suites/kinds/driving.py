@@ -72,7 +72,8 @@ class DrivingKind(Kind[DrivingForm, "DrivingQuality"]):
         """Yield the oracle with its drives."""
         from roadworthy.driving.drives import FATAL_EVENTS
         from roadworthy.driving.requirements import DrivingQuality, Thresholds, read_thresholds
-        from roadworthy.driving.simulators import DriveLimits, Scenario, checked_simulator, open_simulator
+        from roadworthy.driving.simulators import DriveLimits, Scenario, open_simulator
+        from roadworthy.driving.simulators.loop import checked_simulator
 
         if isinstance(entry.driving, str):
             thresholds = read_thresholds(context.located(entry.driving))

@@ -15,7 +15,8 @@ from roadworthy.runs.suites.opening import Facts
 if TYPE_CHECKING:
     from roadworthy.cases import Method
     from roadworthy.frames import Frame
-    from roadworthy.reliability import Preservation, TaskMeasure
+    from roadworthy.reliability import Preservation
+    from roadworthy.reliability.measures import TaskMeasure
 
 
 class ReliabilityForm(EntryForm):
