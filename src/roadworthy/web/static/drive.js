@@ -149,8 +149,8 @@ function chart(signal, at, all) {
   const data = uPlot.join(drives().filter((drive) => drive[name]).map((drive) => [axisOf(drive), drive[name]])), last = at === all.length - 1;
   requestAnimationFrame(() => {
     const plot = new uPlot({
-      width: box.clientWidth || 460, height: last ? 144 : 124, legend: { show: false }, title: `${words}${of.map((one) => ` · ${one.metric} ${one.above ? "≤" : "≥"} ${number(one.limit)}`).join("")}`,
-      padding: [8, 18, 0, 0], cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 } },
+      width: box.clientWidth || 460, height: last ? 144 : 132, legend: { show: false }, title: `${words}${of.map((one) => ` · ${one.metric} ${one.above ? "≤" : "≥"} ${number(one.limit)}`).join("")}`,
+      padding: [8, 18, last ? 0 : 8, 0], cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 } },
       scales: { x: { time: false }, y: { range: (_, least, most) => uPlot.rangeNum(Math.min(least, ...of.map((one) => one.limit)), Math.max(most, ...of.map((one) => one.limit)), 0.1, true) } },
       axes: [{ show: last, stroke: () => color("--text-dim"), grid: { show: false }, font: "11px system-ui, sans-serif", size: 26, values: (_, values) => values.map((one) => `${one} ${way === "distance" ? "m" : "s"}`) }, { stroke: () => color("--text-dim"), grid: { stroke: () => color("--line") }, font: "11px system-ui, sans-serif", size: 46 }],
       series: [{}, ...drives().filter((drive) => drive[name]).map((_, number_) => ({ stroke: () => color(`--series-${number_ + 1}`), width: number_ ? 1.3 : 1.8, points: { show: false } }))],
