@@ -42,9 +42,8 @@ class Known:
 def known_runs(services: Services) -> tuple[Known, ...]:
     """Return the runs with rows, those that were given first."""
     given = (
-        Known(name, name if title == name else f"{title} ({name})", services.folders.folder(name))
+        Known(name, " · ".join(dict.fromkeys((services.title_of(name), name))), services.folders.folder(name))
         for name in services.folders.names
-        for title in (services.title_of(name),)
     )
     started = (
         Known(job.id, _title(job, services.declared.names(job.ask.models)), job.run)

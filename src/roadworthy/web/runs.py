@@ -180,7 +180,11 @@ class _Started:
 
     job: Job
     models: tuple[str, ...]
-    found: RunSummary | None = None
+
+    @property
+    def found(self) -> RunSummary | None:
+        """What it found, once it is finished."""
+        return _summary(self.job.run)[0] if self.job.state.stage is Stage.FINISHED else None
 
     @property
     def data(self) -> str:
@@ -200,14 +204,7 @@ class _Started:
 def page(request: Request, services: Here) -> Response:
     """Return the list of runs."""
     given = [_Given.of(name, services.folders.folder(name)) for name in services.folders.names]
-    started = [
-        _Started(
-            job,
-            tuple(services.declared.names(job.ask.models)),
-            _summary(job.run)[0] if job.state.stage is Stage.FINISHED else None,
-        )
-        for job in services.queue.jobs()
-    ]
+    started = [_Started(job, tuple(services.declared.names(job.ask.models))) for job in services.queue.jobs()]
     given.sort(key=lambda one: one.found.started if one.found else "", reverse=True)
     return services.pages.page(
         request,

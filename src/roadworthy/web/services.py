@@ -89,10 +89,7 @@ def refusals(ask: SuiteAsk, declared: Declared, limits: ServerLimits) -> Iterato
                     yield ("requirements", id, key), f"{id}: {told}"
 
 
-_CLOSED = (
-    "a suite that is sent here may name no files, programs or other machines, and no options but who labels, "
-    "how many frames, and weather, level and time of the built-in world; `roadworthy run` takes it"
-)
+_CLOSED = "a suite here may name no files, programs or other machines, few options: `roadworthy run` takes it"
 
 
 def _refused(check: Callable[..., object], *given: Any) -> Iterator[str]:

@@ -78,9 +78,9 @@ def test_nothing_that_opens_a_file_or_reaches_another_machine(entry: Any) -> Non
         ({"data": {"d": {"data": "world", "options": {"labels": "maps"}}}}, "labels: this server cannot ask"),
         ({"data": {"d": {"data": "world", "options": {"camera_height": "1"}}}}, "may name no files"),
         ({"data": {"d": {"data": "world", "options": {"depth": ["street"]}}}}, "may name no files"),
-        ({"base": "nets"}, "base: a suite that is sent here may name no files"),
-        ({"gate": "callable:evil.py:look"}, "gate: a suite that is sent here may name no files"),
-        ({"gate": "http://127.0.0.1/look"}, "gate: a suite that is sent here may name no files"),
+        ({"base": "nets"}, "base: a suite here may name no files"),
+        ({"gate": "callable:evil.py:look"}, "gate: a suite here may name no files"),
+        ({"gate": "http://127.0.0.1/look"}, "gate: a suite here may name no files"),
         ({"data": {"R0": {"data": "world", "options": {"size": "9x9"}}}}, "may name no files"),
         (
             {"models": {"town": {"model": "dave2", "options": {"threads": 1}}}, "data": {"town": "world"}},

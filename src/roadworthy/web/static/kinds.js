@@ -179,7 +179,7 @@ export class Kinds {
         make("div.actions", {}, make("button.quiet.way", { type: "button", onclick: () => this.show([kind.number]) }, "Show"),
           kind.facts.length ? make("button.quiet.way", { type: "button", onclick: () => this.compare(kind) }, "With what passes") : null,
           make("button.quiet.way", { type: "button", onclick: () => source.select(kind.rows) }, "Select"),
-          make("button.quiet.way", { type: "button", title: "Copy a suite with these failures", onclick: () => source.test(kind.rows) }, "Copy as test"),
+          make("button.quiet.way", { type: "button", title: "Copy a suite with these failures", onclick: () => source.test(kind.rows) }, "Test"),
           make("button.quiet.way", { type: "button", title: "A suite with all cases in the same circumstances, of which few may fail", onclick: () => source.require(kind.such, kind.told.map((one) => one.words).join(", ")) }, "Requirement"))));
     }) : make("li", {}, "No failure with pictures is among these cases."));
     this.paint();
