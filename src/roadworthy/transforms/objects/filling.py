@@ -122,7 +122,7 @@ def _seen_size(window: Window) -> tuple[int, int]:
     return max(_SIDE, round(high * scale / _SIDE) * _SIDE), max(_SIDE, round(wide * scale / _SIDE) * _SIDE)
 
 
-def evened(image: Image, filled: Image, mask: Mask, ground: Mask) -> Image:
+def evened(image: Image, filled: Image, mask: Mask, ground: Mask, most: float) -> Image:
     """Return a filled image whose hole has the broad colours of the ground around it, and its own detail.
 
     The network sees dark roads as purple, and paints clouds where much paint lies close together.
@@ -132,6 +132,7 @@ def evened(image: Image, filled: Image, mask: Mask, ground: Mask) -> Image:
         filled: The same, filled.
         mask: The hole, as far as it shows ground.
         ground: What is seen of that ground around it.
+        most: Levels by which it may become brighter or darker: a wide hole may lie in the shade.
     """
     if not ground.any() or not mask.any():
         return filled
@@ -139,8 +140,10 @@ def evened(image: Image, filled: Image, mask: Mask, ground: Mask) -> Image:
     seen, hole = _coarse(image, ground), _coarse(filled, mask)
     several = [share * cv2.GaussianBlur(seen, (0, 0), times * reach) for times, share in _FARTHER]
     sums = np.sum(several, axis=0), cv2.GaussianBlur(hole, (0, 0), reach)
-    means = [one[..., :3] / np.maximum(one[..., 3:], 1e-7) for one in sums]
-    change = cv2.resize(means[0] - means[1], mask.shape[::-1], interpolation=cv2.INTER_LINEAR)
+    around, own = (one[..., :3] / np.maximum(one[..., 3:], 1e-7) for one in sums)
+    light, old = (np.maximum(one.mean(axis=2, keepdims=True), 1.0) for one in (around, own))
+    change = around * (np.clip(light, old - most, old + most) / light) - own
+    change = cv2.resize(change, mask.shape[::-1], interpolation=cv2.INTER_LINEAR)
     result = filled.copy()
     result[mask] = np.clip(np.rint(filled[mask] + change[mask]), 0, 255)
     return result
