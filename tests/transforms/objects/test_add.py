@@ -360,6 +360,17 @@ def test_solid_people_are_looked_at_in_every_pose(
         PERSON.replace(pose=pose)(frame, seed, measure=False)
 
 
+@pytest.mark.parametrize("pose", ["crossing", "waiting"])
+def test_where_labels_are_estimated_nobody_is_seen_in_profile(
+    believed: tuple[Frame, Frame, int], pose: str
+) -> None:
+    frame = believed[0].replace(metadata={"labels_from": "street (estimated)"})
+    add = PERSON.replace(pose=pose)
+    with pytest.raises(NotApplicable, match=f"that is {pose} does not look real enough"):
+        add(frame, 1, measure=False)
+    assert note_of(add.replace(realism="any")(frame, 1, measure=False))
+
+
 def test_nobody_in_a_pose_wears_a_coat_that_looks_like_a_robe() -> None:
     for one in Gallery.posed():
         if one.element == "pedestrian" and not one.properties:

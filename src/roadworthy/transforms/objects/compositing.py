@@ -404,7 +404,9 @@ class Add(OpensLater, ObjectEdit):
 
     def _things_for(self, frame: Frame) -> dict[str, tuple[Views, ...]]:
         """Return what may be put into a frame: what is drawn in the world's style stands out elsewhere."""
-        if self.pose != "any" and not POSES[self.pose][0] and self.gallery != SHIPPED:
+        stance, seen = POSES.get(self.pose, ("any", ()))
+        unreal = not stance or (is_estimated(frame) and "side" in seen)
+        if unreal and self.gallery != SHIPPED:
             self.doubt(frame, f"a {self.element} that is {self.pose} does not look real enough")
         if self.pose != "any" or self.gallery not in (SHIPPED, OWN):
             return self._things
