@@ -185,7 +185,7 @@ def _unreadable(root: yaml.Node | None) -> yaml.Mark | None:
     for node in () if root is None else _scalars(root):
         try:
             _Loader("").construct_object(node)
-        except _NO_VALUE:
+        except (yaml.YAMLError, *_NO_VALUE):
             return node.start_mark
     return None
 

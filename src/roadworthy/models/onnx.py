@@ -95,8 +95,11 @@ class OnnxRuntime(OpensLater):
 
     @cached_property
     def metadata(self) -> dict[str, str]:
-        """What whoever exported the network wrote into its file."""
-        return dict(self.opened.get_modelmeta().custom_metadata_map)
+        """What whoever exported the network wrote into its file; nothing where that is no UTF-8."""
+        try:
+            return dict(self.opened.get_modelmeta().custom_metadata_map)
+        except UnicodeDecodeError:
+            return {}
 
     @property
     def operators(self) -> set[str]:
