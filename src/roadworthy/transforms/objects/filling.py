@@ -31,6 +31,8 @@ _LEAST_AROUND = 1 / 12  # likewise, of the image's width
 _GRAIN = 1.6  # pixels: what is finer is grain
 _MOST_GRAIN = 3.0  # grey levels
 _RING = 1 / 40  # of the image's width: how far around a hole its grain is looked at
+# Levels between grounds in the same light at most, and of how bright they are; twice as many are in another.
+_ALIKE = (15.0, 0.25)
 _COARSE = 4  # times smaller is what broad colours are looked at in
 # Of the image's width: as far colours are broad; and times as far, for wide holes, and how much that counts.
 _BROAD, _FARTHER = 0.012, ((1, 1.0), (4, 0.02), (16, 0.0004))
@@ -122,17 +124,17 @@ def _seen_size(window: Window) -> tuple[int, int]:
     return max(_SIDE, round(high * scale / _SIDE) * _SIDE), max(_SIDE, round(wide * scale / _SIDE) * _SIDE)
 
 
-def evened(image: Image, filled: Image, mask: Mask, ground: Mask, most: float) -> Image:
+def evened(image: Image, filled: Image, mask: Mask, ground: Mask) -> Image:
     """Return a filled image whose hole has the broad colours of the ground around it, and its own detail.
 
-    The network sees dark roads as purple, and paints clouds where much paint lies close together.
+    The network sees dark roads as purple, and paints clouds where much paint lies close together. Where the
+    ground around is much brighter or darker, it lies in another light, and tells nothing.
 
     Args:
         image: As it was.
         filled: The same, filled.
         mask: The hole, as far as it shows ground.
         ground: What is seen of that ground around it.
-        most: Levels by which it may become brighter or darker: a wide hole may lie in the shade.
     """
     if not ground.any() or not mask.any():
         return filled
@@ -141,8 +143,9 @@ def evened(image: Image, filled: Image, mask: Mask, ground: Mask, most: float) -
     several = [share * cv2.GaussianBlur(seen, (0, 0), times * reach) for times, share in _FARTHER]
     sums = np.sum(several, axis=0), cv2.GaussianBlur(hole, (0, 0), reach)
     around, own = (one[..., :3] / np.maximum(one[..., 3:], 1e-7) for one in sums)
-    light, old = (np.maximum(one.mean(axis=2, keepdims=True), 1.0) for one in (around, own))
-    change = around * (np.clip(light, old - most, old + most) / light) - own
+    light, apart = (one.mean(axis=2, keepdims=True) for one in (own, np.asarray(around - own)))
+    alike = np.minimum(_ALIKE[0], _ALIKE[1] * np.maximum(light, 1.0))
+    change = (around - own) * np.clip(2 - np.abs(apart) / alike, 0, 1)
     change = cv2.resize(change, mask.shape[::-1], interpolation=cv2.INTER_LINEAR)
     result = filled.copy()
     result[mask] = np.clip(np.rint(filled[mask] + change[mask]), 0, 255)

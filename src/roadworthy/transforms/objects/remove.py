@@ -586,7 +586,7 @@ def without(frame: Frame, gone: ObjectSelection, rng: Generator, hidden: Mask | 
         made = fill_network().fill([frame.image], [mask])[0]
         for name in ("road", "sidewalk", "terrain"):
             shown = LabelMap(ids, labels.classes).mask(name) & mask
-            made = evened(frame.image, made, shown, labels.mask(name) & ~mask, _N.evened if paint else 0.0)
+            made = evened(frame.image, made, shown, labels.mask(name) & ~mask)
         made = grained(frame.image, made, mask, rng)
         if is_grey(frame):
             made = np.repeat(cv2.cvtColor(made, cv2.COLOR_RGB2GRAY)[..., None], 3, axis=2).astype(np.uint8)
