@@ -108,7 +108,7 @@ def test_training_data_may_be_given(roadworthy: Run) -> None:
         (("--criterion", "neurn"), "did you mean 'neuron'"),
         (("-t", "rotatoin"), "did you mean 'rotation'"),
         (("--model", "truth"), "does not show its layers"),
-        (("--lambda", "0"), "expected λ above 0"),
+        (("--lambda", "0"), "λ must be above 0"),
         (("--worst", "-1"), "--worst must be 0 or more"),
         (("--training", "world:town"), "training is for multisection"),
         (("--output", "speed", "--model", "dave2-udacity"), "speed"),

@@ -163,16 +163,19 @@ def test_images_of_a_guided_search(roadworthy: Roadworthy, tmp_path: Path) -> No
     ("args", "message"),
     [
         (("directions", "--sample", "-1"), "--sample must be 0 or more"),
-        (("directions", "--sample", "2"), "at least 3 frames, got 2"),
+        (("directions", "--sample", "2"), "frames to correlate must be 3 or more, got 2"),
         (("directions", "--frames", "5"), "--frames is written FROM:TO"),
         (("directions", "--frames", "90000:"), "has no frames among 90000:"),
         (("directions", "--counting", "mine"), "there is no counting 'mine'"),
         (("directions", "--threshold", "nan"), "threshold must be a number"),
         (("directions", "--model", "truth"), "cannot be watched: coverage needs"),
-        (("transformations", "-t", "rotation"), "two transformations or more"),
+        (("transformations", "-t", "rotation"), "transformations to compare must be 2 or more"),
         (("change", "-t", "nothing"), "there is no transform 'nothing'"),
-        (("deviation", "--lambda", "0", "-t", "contrast", "--sample", "3"), "λ above 0"),
-        (("deviation", "--check", "0", "-t", "contrast", "--sample", "3"), "at least 1 finding"),
+        (("deviation", "--lambda", "0", "-t", "contrast", "--sample", "3"), "λ must be above 0"),
+        (
+            ("deviation", "--check", "0", "-t", "contrast", "--sample", "3"),
+            "findings to check must be 1 or more",
+        ),
     ],
 )
 def test_bad_input(roadworthy: Roadworthy, args: tuple[str, ...], message: str) -> None:

@@ -82,7 +82,7 @@ def test_nothing_gives_nothing() -> None:
 
 @pytest.mark.parametrize("radius", [0, -1, math.nan, math.inf])
 def test_bad_radius(radius: float) -> None:
-    with pytest.raises(InputError, match="radius above 0"):
+    with pytest.raises(InputError, match="radius must be above 0"):
         cluster([failure()], radius=radius)
 
 

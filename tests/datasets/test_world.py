@@ -190,7 +190,7 @@ def test_without_traffic_nobody_is_on_the_road() -> None:
         ("town", {"weather": "rain,"}, "weather must be 'all' or some of sunny, .* got 'rain,'"),
         ("town", {"time": "noon"}, "unknown time of day 'noon'"),
         ("town", {"level": "havy"}, "unknown level 'havy': did you mean 'heavy'"),
-        ("town", {"level": "1.5"}, "level lies between 0 and 1, got 1.5"),
+        ("town", {"level": "1.5"}, "level must be from 0 to 1, got 1.5"),
         ("town", {"count": 0}, "count must be between 1 and 1,000,000, got 0"),
         ("town", {"sequence": 0}, "sequence must be between 1 and 1,000,000, got 0"),
         ("town", {"history": -1}, "history must be between 0 and 1,000,000, got -1"),

@@ -97,10 +97,10 @@ def test_threshold_and_scaling_are_used(colours: Network[Any], colour: Callable[
         ({"models": []}, "at least one model"),
         ({"models": "same"}, "different names"),
         ({"models": [Truth()]}, "cannot be watched: coverage needs"),
-        ({"frames": 1}, "at least 3 frames, got 1"),
-        ({"frames": 0}, "at least 3 frames, got 0"),
+        ({"frames": 1}, "frames to correlate must be 3 or more, got 1"),
+        ({"frames": 0}, "frames to correlate must be 3 or more, got 0"),
         ({"batch": 0}, "batch must be 1 or more"),
-        ({"angle": "steered"}, "'predicted' or 'recorded'"),
+        ({"angle": "steered"}, "one of predicted, recorded"),
     ],
 )
 def test_bad_input(

@@ -72,7 +72,7 @@ def test_bad_settings() -> None:
     bins = SimulatedHumans(0.6).answer()
     with pytest.raises(InputError, match="share of a subset must be between 0 and 1"):
         study_bins(bins, share=1.0)
-    with pytest.raises(InputError, match="at least one pair"):
+    with pytest.raises(InputError, match="pairs of subsets must be 1 or more"):
         study_bins(bins, pairs=0)
     nameless = [
         HumanAnswer(one.image, one.transformation, "car", one.answer, one.visual_change) for one in people(99)

@@ -152,7 +152,7 @@ def test_images_are_made_once_for_several_models(frames: list[Frame], sets: Sets
 
 
 def test_bad_input(colours: Network[Any], frames: list[Frame], sets: Sets) -> None:
-    with pytest.raises(InputError, match="two transformations or more"):
+    with pytest.raises(InputError, match="transformations to compare must be 2 or more"):
         observe_changes([colours], frames, sets[:1])
     with pytest.raises(InputError, match="at least one seed image"):
         observe_changes([colours], [], sets)

@@ -497,7 +497,7 @@ def test_an_executor_is_made_as_it_is_asked_for(monkeypatch: pytest.MonkeyPatch)
         ({"workers": True}, "workers must be 1 or more, got True"),
         ({"workers": 1.5}, "workers must be 1 or more, got 1.5"),
         ({"gpus": 0.5}, "address and gpus are for the executor 'ray': use --executor ray"),
-        ({"memory_mb": -1}, "memory_mb must be more than 0, got -1"),
+        ({"memory_mb": -1}, "memory_mb must be above 0 and finite, got -1"),
     ]:
         with pytest.raises(InputError, match=told):
             executor_for("processes", **options)  # type: ignore[arg-type]

@@ -149,7 +149,7 @@ def test_wrong_parameters_are_refused(settings: dict[str, object], message: str)
 def test_presets_and_amounts_that_do_not_exist_are_refused() -> None:
     with pytest.raises(InputError, match="speckle has no preset 'coarse'; known names are fine"):
         Speckle.preset("coarse")
-    with pytest.raises(InputError, match="between 0 and 1, got 2"):
+    with pytest.raises(InputError, match="from 0 to 1, got 2"):
         Speckle.at(2)
     with pytest.raises(InputError, match="picky has no amount"):
         Picky.at(0.5)

@@ -215,7 +215,7 @@ def test_every_colour_of_the_ontology_can_be_painted() -> None:
             "unknown place 'roof': known names are kerb",
         ),
         (lambda s: add(s, "pedestrian", place="verg"), SceneError, "did you mean 'verge'"),
-        (lambda s: add(s, "pedestrian", side="up"), SceneError, "side must be 'right' or 'left'"),
+        (lambda s: add(s, "pedestrian", side="up"), SceneError, "side must be one of right, left"),
         (lambda s: add(s, "pedestrian", ahead=float("nan")), SceneError, "finite numbers, got s=nan"),
         (lambda s: remove(s, "road"), SceneError, "cannot do without 'road'"),
         (lambda s: remove(s, "yellow line"), SceneError, "all its lines or none"),

@@ -205,9 +205,9 @@ def test_there_must_be_a_gallery(tmp_path: Path) -> None:
         Gallery.load(tmp_path)
     with pytest.raises(InputError, match="two cut-outs have the name 'a'"):
         Gallery([cut_out("a"), cut_out("a")]).save(tmp_path / "twice")
-    with pytest.raises(InputError, match="must be higher than 0 m"):
+    with pytest.raises(InputError, match="must be above 0"):
         cut_out(height=0.0)
-    with pytest.raises(InputError, match="must be higher than 0 m, got inf"):
+    with pytest.raises(InputError, match="must be above 0 and finite, got inf"):
         cut_out(height=float("inf"))
 
 
