@@ -325,7 +325,7 @@ def test_a_vehicle_ahead_is_the_next_one() -> None:
             "'behind ego-vehicle' that the camera",
         ),
         ([(SceneChange("add", "traffic light", {}, "above", "road"),)], "puts nothing 'above road'"),
-        ([(SceneChange("add", "crosswalk"),)], "no 'crosswalk' to place"),
+        ([(SceneChange("add", "crosswalk"),)], "cannot place 'crosswalk'"),
         ([(SceneChange("add", "vehicle", {"type": "tram"}),)], "no vehicle 'tram'"),
         ([(SceneChange("remove", "road"),)], "cannot do without 'road'"),
         ([(SceneChange("remove", "vehicle", {"type": "truck", "color": "red"}),)], "a truck that is red"),

@@ -147,7 +147,7 @@ def test_wrong_parameters_are_refused(settings: dict[str, object], message: str)
 
 
 def test_presets_and_amounts_that_do_not_exist_are_refused() -> None:
-    with pytest.raises(InputError, match="speckle has no preset 'coarse'; known names are fine"):
+    with pytest.raises(InputError, match="speckle has no preset 'coarse': known names are fine"):
         Speckle.preset("coarse")
     with pytest.raises(InputError, match="from 0 to 1, got 2"):
         Speckle.at(2)
@@ -158,7 +158,7 @@ def test_presets_and_amounts_that_do_not_exist_are_refused() -> None:
 @pytest.mark.parametrize("name", ["rotation", "median-blur", "pixelate", "shot-noise"])
 @pytest.mark.parametrize("amount", [-1.0, 1e200, float("nan"), float("inf")])
 def test_amounts_out_of_range_are_refused_whatever_their_course(name: str, amount: float) -> None:
-    with pytest.raises(InputError, match=f"{name}: an amount must be between 0 and 1"):
+    with pytest.raises(InputError, match=f"{name}: an amount must be from 0 to 1"):
         make_transform(name, amount=amount)
 
 

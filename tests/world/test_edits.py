@@ -201,7 +201,7 @@ def test_every_colour_of_the_ontology_can_be_painted() -> None:
     ("edit", "error", "message"),
     [
         (lambda s: add(s, "unicorn"), OntologyError, "unicorn"),
-        (lambda s: add(s, "sky"), SceneError, "no 'sky' to place"),
+        (lambda s: add(s, "sky"), SceneError, "cannot place 'sky'"),
         (
             lambda s: add(s, "tram"),
             SceneError,
@@ -220,11 +220,11 @@ def test_every_colour_of_the_ontology_can_be_painted() -> None:
         (lambda s: remove(s, "road"), SceneError, "cannot do without 'road'"),
         (lambda s: remove(s, "yellow line"), SceneError, "all its lines or none"),
         (lambda s: replace(s, "crosswalk", "tree"), SceneError, "cannot replace 'crosswalk'"),
-        (lambda s: replace(s, "building", "sky"), SceneError, "no 'sky' to place"),
+        (lambda s: replace(s, "building", "sky"), SceneError, "cannot place 'sky'"),
         (lambda s: replace(s, "bicyclist", "tram"), SceneError, "no vehicle 'tram'"),
         (lambda s: with_conditions(s, weather="hail"), SceneError, "unknown weather 'hail'"),
         (lambda s: with_conditions(s, level="extreme"), SceneError, "unknown level 'extreme'"),
-        (lambda s: with_conditions(s, level=2.0), SceneError, "between 0 and 1"),
+        (lambda s: with_conditions(s, level=2.0), SceneError, "from 0 to 1"),
         (lambda s: with_conditions(s, time="noonish"), SceneError, "unknown time of day"),
     ],
 )
