@@ -78,7 +78,6 @@ def test_the_papers_rules() -> None:
         ("a pedestrian is not there any longer", SceneChange("remove", "pedestrian")),
         ("the tree is not longer there", SceneChange("remove", "tree")),
         ("day breaks", SceneChange("replace", "time", replacement="day")),
-        ("it gets darker", SceneChange("replace", "time", replacement="night")),
         ("it rains heavily", SceneChange("replace", "weather", {"level": "heavy"}, replacement="rainy")),
     ],
 )

@@ -49,7 +49,6 @@ def read_condition(words: Words, earlier: Sequence[Sequence[SceneChange]] = ()) 
         if word == "another" and lower[place + 1] in ("lane", "side", "road", "way"):
             raise words[place : place + 2].refuse("which one is not said", ["in the left lane"])
         quiet = lower[place + 1] in lexicon.COMPARATIVES or lower[place - 1] in SETS["holds still"]
-        quiet |= word == "already" and lower[place + 1] not in lexicon.VALUES
         if word == "too" and lower[place + 1] in lexicon.LEVELS:
             raise words[place : place + 2].refuse("how much is too much is not said", ["heavy rain"])
         if word in ("still", "already") and not quiet:

@@ -44,6 +44,8 @@ class Reader(WordStream):
         self.check_alone(thing)
         self.check_earlier(thing)
         for before in self.meant(thing):
+            if before.target in CONDITIONS:
+                raise thing.words.refuse(f"{before.target} cannot be {kind}", ["the rain gets heavier"])
             self.result.found("COMPARATIVE", kind, before.target)
             self.result.bind(thing.words, before.target)
             self.result.infer(dataclasses.replace(before, comparative=kind))

@@ -25,6 +25,7 @@ _COMES = (SETS["weather comes"] | SETS["add"] | SETS["see"]) - {"pass", "follow"
 _INTO = ("to", "into")
 _INSTEAD = ("with", "by", "for")  # what it is replaced by; but what comes with another comes beside it
 _ALIKE = 0.75  # of two words, one of which is probably a slip: "fogy" and "foggy" have 0.89
+_HOW_DARK = "how dark a picture is, is no time of day"
 
 
 def _words_of_the_environment() -> list[str]:
@@ -85,7 +86,9 @@ class WeatherReader(Reader):
             self.result.bind(it, element)
             self.leftover(tail, allow_environment=True)
             return
-        if self.lower() in ("dark", "darker"):
+        if self.lower() == "darker":
+            raise self.step().refuse(_HOW_DARK, ["dark"])
+        if self.lower() == "dark":
             self.result.found("TRANSFORMATION", str(group.words), "replace")
             self._turns("night", Words(it.text, (*it.items, *group.words.items, *self.step().items)))
             return
@@ -99,8 +102,6 @@ class WeatherReader(Reader):
 
     def _turns(self, element: str, words: Words) -> None:
         """Take it that a condition becomes another, with what else is said of it."""
-        if words[-1].lower == "darker" and any(one.replacement == element for one in self.earlier):
-            raise words[-1:].refuse("it is night already", ["it rains"])
         self.become(element, {}, None, words)
         self.leftover(self.tail(), allow_environment=True)
 
@@ -168,7 +169,7 @@ class WeatherReader(Reader):
                 return
             raise words.refuse("which weather it is, is not said", ["the rain becomes heavy"])
         if self.lower() == "darker":
-            raise self.step().refuse("how dark a picture is, is no time of day", ["dark"])
+            raise self.step().refuse(_HOW_DARK, ["dark"])
         if self.lower() == "dark":
             self._turns("night", self.step())
             return
