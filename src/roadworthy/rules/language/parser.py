@@ -263,7 +263,8 @@ def _is_over(words: Words, at: int) -> bool:
     except RuleError:
         return False
     it = at < len(words) and words[at].lower in SETS["pronouns"] | SETS["actors"]
-    done = verb_group(words, at + 1 if it else noun[1]) if it or noun else None
+    begin = at + 1 if it else noun[1] if noun else len(words)
+    done = verb_group(words, begin)
     rained = done is not None and done[0].lemma == "fall" and noun is not None and noun[0].element != "night"
     if rained or (done is not None and (done[0].lasts or done[0].lemma == "pass")):
         return True
