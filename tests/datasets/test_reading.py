@@ -223,7 +223,9 @@ class TestSome:
         assert (chosen.name, chosen.ids, len(chosen)) == ("mine", ("n1", "n4"), 2)
         assert chosen.sampled(1).ids == ("n1",)
         assert chosen.units is None
-        with pytest.raises(InputError, match="numbers has 5 frames, and none is 'n9': known names are n0, n1"):
+        with pytest.raises(
+            InputError, match="numbers has 5 frames, and none is 'n9': known names are n0, n1"
+        ):
             ChosenFrames.named("mine", Numbers(), ["n9"])
 
         class Nameless:
