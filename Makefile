@@ -14,13 +14,14 @@ CORES := $(shell getconf _NPROCESSORS_ONLN)
 # Peers to compare with have an environment of their own, so that nothing here can come to need them.
 BENCH := .venv-bench/bin
 PEERS := .venv-bench/.peers
+METADRIVE := .venv-metadrive/bin
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 # Tests run beside each other, one for each core: more threads only wait for each other.
 TESTED := $(ONE_THREAD) OPENCV_FOR_THREADS_NUM=1 ROADWORTHY_THREADS=1
 # Tests start hundreds of processes, and without its bytecode each of them compiles the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-slow fuzz lint bench bench-gate bench-record docs pictures site dist gallery clean
+.PHONY: help demo test test-slow fuzz metadrive lint bench bench-gate bench-record docs pictures site dist gallery clean
 
 help:  ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 20
@@ -36,6 +37,8 @@ test-slow: $(ALL) $(RECIPES)  ## Run the whole checks that take too long for eve
 
 fuzz: $(FUZZ)  ## Fuzz every reader and language, MINUTES=1 for each
 	$(BIN)/python -m tests.fuzz --minutes $(MINUTES)
+
+metadrive: .venv-metadrive/.done  ## Set up the simulator MetaDrive in an environment of its own
 
 lint: $(ALL)  ## Check style, types, Dockerfile and action
 	$(BIN)/ruff check .
@@ -71,7 +74,7 @@ gallery: $(CORE)  ## Make the galleries of objects that ship again
 	$(BIN)/python -m scripts.make_gallery
 
 clean:  ## Remove the environment and everything built
-	rm -rf .venv .venv-bench build dist demo-out site
+	rm -rf .venv .venv-bench .venv-metadrive build dist demo-out site
 
 $(CORE): pyproject.toml constraints.txt english-pipeline.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -85,7 +88,7 @@ $(CORE): pyproject.toml constraints.txt english-pipeline.txt
 
 $(ALL): $(CORE) tests/real/third-party.txt
 	@echo "Adding the extras for development (first time only)"
-	@$(PIP) --no-build-isolation --editable '.[torch,ray,web,sim,logs,tflite,remote,sign,mlflow,maite,docs,dev]'
+	@$(PIP) --no-build-isolation --editable '.[torch,ray,web,sim,gymnasium,logs,tflite,remote,sign,mlflow,maite,docs,dev]'
 	@$(PIP) --no-deps --requirement tests/real/third-party.txt
 	@touch $@
 
@@ -105,6 +108,17 @@ $(RECIPES): $(ALL) tests/real/recipes.txt
 	@$(PIP) --no-deps --target .venv/recipes --requirement tests/real/recipes.txt || \
 		echo "Without these libraries their recipes are skipped"
 	@touch $@
+
+# Python below 3.12, old numpy and old gym. Drawing needs the system's libEGL and libGL (Debian: libegl1, libgl1-mesa-dri).
+.venv-metadrive/.done: scripts/metadrive.txt
+	@echo "Setting up .venv-metadrive (first time only)"
+	@test -x $(METADRIVE)/python || $(PYTHON) -m venv .venv-metadrive
+	@$(METADRIVE)/python -m pip install --quiet --disable-pip-version-check 'setuptools<66' wheel
+	@$(METADRIVE)/python -m pip install --quiet --disable-pip-version-check --requirement scripts/metadrive.txt
+	@$(METADRIVE)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation gym==0.25.2
+	@$(METADRIVE)/python -m pip install --quiet --disable-pip-version-check --no-deps metadrive-simulator==0.3.0.1
+	@touch $@
+	@echo "roadworthy driving drive --model dave2 -s metadrive:SCS --seconds 10"
 
 $(PEERS): pyproject.toml constraints.txt english-pipeline.txt benchmarks/peers.txt
 	@echo "Setting up .venv-bench (first time only)"

@@ -26,7 +26,6 @@ from roadworthy.driving.simulators import (
 from roadworthy.driving.simulators import loop as simulator_loop
 from roadworthy.driving.simulators._remote import address_of
 from roadworthy.driving.simulators.donkey import DonkeySimulator
-from roadworthy.driving.simulators.metadrive import MetaDriveSimulator
 from roadworthy.driving.simulators.udacity import UdacitySimulator, _episode_events
 from roadworthy.driving.simulators.world import Foot, TrafficAround, _resistance
 from roadworthy.errors import InputError, SimulatorError
@@ -326,35 +325,3 @@ def test_numbers_may_be_names_of_sectors() -> None:
     given = {"oracle": {"thresholds": {"SD(LP)": 0.2}}, "scenarios": ["donkey"], "sectors": [1, 2]}
     quality = DrivingQuality.of(Requirement("R", "text", "driving", given))
     assert quality.sectors == ("1", "2")
-
-
-@pytest.mark.parametrize(
-    ("terminated", "truncated", "info", "ended"),
-    [
-        (False, False, {}, ""),
-        (True, True, {"arrive_dest": True}, "destination reached"),
-        (True, True, {}, "time over"),
-        (True, False, {"crash": True}, "crash"),
-        (True, False, {}, "ended by MetaDrive"),
-    ],
-)
-def test_why_metadrive_ends_a_drive(
-    terminated: bool, truncated: bool, info: dict[str, Any], ended: str
-) -> None:
-    told: list[Any] = []
-
-    def step(action: list[float]) -> Any:
-        told.append(action)
-        return "seen", 0.0, terminated, truncated, info
-
-    simulator: Any = SimpleNamespace(
-        _env=SimpleNamespace(step=step), _steps=0, _limit=10.0,
-        _vehicle=lambda: SimpleNamespace(max_steering=40.0, speed=5.0),
-        _events=lambda info: {"crash": bool(info.get("crash"))},
-        _situation=lambda observed, info, ended: (observed, ended),
-    )  # fmt: skip
-    found: Any = MetaDriveSimulator.step(simulator, Controls(10.0, throttle=0.5))
-    assert found == ("seen", ended)
-    assert (told, simulator._steps) == ([[-0.25, 0.5]], 1)
-    with pytest.raises(InputError, match="the simulator must be reset before the first step"):
-        MetaDriveSimulator.step(SimpleNamespace(_env=None), Controls(0.0))  # type: ignore[arg-type]

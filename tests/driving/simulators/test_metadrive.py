@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, ClassVar
 
@@ -10,10 +11,10 @@ import numpy as np
 import pytest
 
 from roadworthy.driving.simulators import DriveLimits, drive, open_simulator
-from roadworthy.driving.simulators.metadrive import MetaDriveSimulator
-from roadworthy.errors import InputError, SimulatorError
-from roadworthy.frames import Frame, Signals
-from roadworthy.models import callable_model
+from roadworthy.driving.simulators.serving import MetaDrive
+from roadworthy.models import load_model
+
+METADRIVE = Path(__file__).parents[3] / ".venv-metadrive" / "bin" / "python"
 
 
 class Lane:
@@ -41,11 +42,12 @@ class Environment:
     """
 
     made: ClassVar[list[Environment]] = []
-    trouble: ClassVar[dict[str, Exception]] = {}
+
+    @staticmethod
+    def default_config() -> set[str]:
+        return {"image_observation", "sensors", "map", "start_seed", "horizon", "on_continuous_line_done"}
 
     def __init__(self, config: dict[str, Any]) -> None:
-        if "start" in self.trouble:
-            raise self.trouble["start"]
         self.config = {**DEFAULTS, **config}
         self.actions: list[list[float]] = []
         self.closed = 0
@@ -61,8 +63,6 @@ class Environment:
         return self._observed(), {}
 
     def step(self, action: list[float]) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
-        if "step" in self.trouble and len(self.actions) == 2:
-            raise self.trouble["step"]
         self.actions.append(action)
         self.agent.speed = min(10.0, self.agent.speed + max(0.0, action[1]))
         self.agent.position = self.agent.position + np.array([self.agent.speed * 0.1, 0.4 * action[0]])
@@ -97,83 +97,118 @@ def metadrive(monkeypatch: pytest.MonkeyPatch) -> type[Environment]:
     monkeypatch.setattr(sys.modules["metadrive"], "MetaDriveEnv", Environment, raising=False)
     camera = sys.modules["metadrive.component.sensors.rgb_camera"]
     monkeypatch.setattr(camera, "RGBCamera", type("RGBCamera", (), {}), raising=False)
-    Environment.made, Environment.trouble = [], {}
+    Environment.made = []
+    monkeypatch.setenv("DISPLAY", ":0")
     return Environment
 
 
-def steering(angle: float) -> Any:
-    return callable_model(lambda frames: [Signals(steering=angle) for _ in frames], name="net")
+def served(**options: Any) -> MetaDrive:
+    return MetaDrive(**{"map": "3", "seed": 0, "traffic": 0.1, "width": 32, "height": 16, **options})
+
+
+def driven(adapter: MetaDrive, steering: float, pedal: float = 1.0, most: int = 2000) -> list[dict[str, Any]]:
+    told = [adapter.reset()[0]]
+    while not told[-1]["ended"] and len(told) < most:
+        told.append(adapter.step(steering, pedal)[0])
+    return told
 
 
 def test_a_drive_to_the_destination(metadrive: type[Environment]) -> None:
-    simulator = open_simulator("metadrive:SCS", seed=7, width=32, height=16)
-    seen: list[Frame] = []
-    driven = drive(steering(0.0), simulator, watch=lambda situation: seen.append(situation.frame))
-    simulator.close()
-    simulator.close()
+    adapter = served(map="SCS", seed=7)
+    told = driven(adapter, 0.0)
+    adapter.close()
     (env,) = metadrive.made
     assert (env.seed, env.config["map"], env.closed) == (7, "SCS", 1)
     assert env.config["vehicle_config"] == {"image_source": "rgb_camera"}
-    assert driven.ended == "destination reached"
-    assert driven.sector_names == ("> >>", ">> >>>")
-    np.testing.assert_allclose(np.diff(driven.time), 0.1)
-    assert seen[0].size == (32, 16)
-    assert seen[0].image[0, 0].tolist() == [255, 0, 0]
-    assert driven.signals["lane_offset"][0] == -0.5  # half a metre to the left
-    assert driven.signals["lateral_clearance"][0] == pytest.approx(1.75 - 0.5 - 0.9)
+    assert told[-1]["ended"] == "destination reached"
+    assert (told[0]["sector"], told[-1]["sector"]) == ("> >>", ">> >>>")
+    np.testing.assert_allclose(np.diff([one["time"] for one in told]), 0.1)
+    assert told[0]["signals"]["lane_offset"] == -0.5  # half a metre to the left
+    assert told[0]["signals"]["lateral_clearance"] == pytest.approx(1.75 - 0.5 - 0.9)
     assert env.actions[0] == [0.0, 1.0]
+    assert adapter.full_lock == 40.0
+
+
+def test_the_image_is_the_newest_in_rgb(metadrive: type[Environment]) -> None:
+    _, image = served().reset()
+    assert image.shape == (16, 32, 3)
+    assert image[0, 0].tolist() == [255, 0, 0]
 
 
 def test_steering_to_the_right_leaves_the_road_to_the_right(metadrive: type[Environment]) -> None:
-    simulator = MetaDriveSimulator(width=8, height=8)
-    driven = drive(steering(20.0), simulator, limits=DriveLimits(seconds=5.0))
-    assert driven.ended == "crash"
-    assert driven.signals["lane_offset"][-1] > 1.75
-    assert driven.signals["steering"][-1] == 20.0
-    assert metadrive.made[0].actions[0] == [-0.5, 0.75]
-    assert not driven.events["collision"].any()
+    told = driven(served(), 0.5)
+    assert told[-1]["ended"] == "crash"
+    assert told[-1]["signals"]["lane_offset"] > 1.75
+    assert told[-1]["signals"]["steering"] == 20.0
+    assert metadrive.made[0].actions[0] == [-0.5, 1.0]
+    assert not any(one["events"]["collision"] for one in told)
     # Half a metre to the left at the start; both lines lie 0.85 m from the middle for a car of this width.
-    offset = driven.signals["lane_offset"]
-    assert driven.events["line crossing"].tolist() == (np.abs(offset) > 0.85).tolist()
-    assert 0 < driven.events["line crossing"].sum() < len(driven)
+    crossing = [one["events"]["line crossing"] for one in told]
+    assert crossing == [abs(one["signals"]["lane_offset"]) > 0.85 for one in told]
+    assert 0 < sum(crossing) < len(told)
 
 
-def test_an_episode_that_a_crash_ended_is_not_driven_on(metadrive: type[Environment]) -> None:
-    driven = drive(steering(20.0), MetaDriveSimulator(width=8, height=8), limits=DriveLimits(events=()))
-    assert (driven.ended, driven.events["crash"].sum()) == ("crash", 1)
+def test_drives_are_not_cut_off_at_a_horizon(metadrive: type[Environment]) -> None:
+    told = driven(served(), 0.0, pedal=0.0, most=1100)
+    assert (len(told), told[-1]["ended"]) == (1100, "")
 
 
-def test_drives_are_as_long_as_their_limits_say(metadrive: type[Environment]) -> None:
-    stands = callable_model(lambda frames: [Signals(steering=0.0, speed=0.0) for _ in frames], name="stands")
-    simulator = MetaDriveSimulator(width=4, height=4)
-    driven = drive(stands, simulator, limits=DriveLimits(seconds=101.0, standing=200.0))
-    assert (driven.ended, len(driven)) == ("time over", 1011)
+@pytest.mark.parametrize(
+    ("over", "info", "ended"),
+    [
+        ([False, False], {}, ""),
+        ([True, True], {"arrive_dest": True}, "destination reached"),
+        ([True, True], {}, "time over"),
+        ([True, False], {"crash_object": True}, "crash"),
+        ([True, False], {}, "ended by MetaDrive"),
+        ([True], {"out_of_road": True}, "crash"),  # before 0.4
+        ([True], {}, "ended by MetaDrive"),
+    ],
+)
+def test_why_a_drive_ended(
+    metadrive: type[Environment],
+    monkeypatch: pytest.MonkeyPatch,
+    over: list[bool],
+    info: dict[str, Any],
+    ended: str,
+) -> None:
+    adapter = served()
+    adapter.reset()
+    monkeypatch.setattr(
+        Environment,
+        "step",
+        lambda self, action: (self._observed(), 0.0, *over, {"steering": action[0], **info}),
+    )
+    assert adapter.step(0.25, 0.5)[0]["ended"] == ended
 
 
-def test_failures_say_what_metadrive_needs(metadrive: type[Environment]) -> None:
-    metadrive.trouble = {"start": OSError("cannot open display")}
-    with pytest.raises(SimulatorError, match=r"could not start: OSError: cannot open .* its assets, .*GPU"):
-        MetaDriveSimulator().reset()
-    metadrive.trouble = {"step": RuntimeError("GPU lost")}
-    simulator = MetaDriveSimulator(width=8, height=8)
-    with pytest.raises(SimulatorError, match="MetaDrive could not step: RuntimeError: GPU lost"):
-        drive(steering(0.0), simulator)
+def test_options_that_a_version_does_not_have_are_left_out(
+    metadrive: type[Environment], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Environment, "default_config", lambda: {"map": 3, "horizon": 1000})
+    served(seed=4)
+    assert set(metadrive.made[0].config) == {*DEFAULTS, "map", "vehicle_config"}
+    assert metadrive.made[0].config["vehicle_config"] == {
+        "image_source": "rgb_camera",
+        "rgb_camera": (32, 16),
+    }
 
 
-def test_an_observation_without_an_image(metadrive: type[Environment], monkeypatch: Any) -> None:
-    monkeypatch.setattr(Environment, "_observed", lambda self: np.zeros(259))
-    with pytest.raises(SimulatorError, match="MetaDrive sent no camera image"):
-        MetaDriveSimulator().reset()
-
-
-def test_without_metadrive(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "metadrive", None)
-    with pytest.raises(SimulatorError, match=r"MetaDrive is not installed: pip install .* needs its assets"):
-        MetaDriveSimulator().reset()
-
-
-def test_options_that_make_no_sense() -> None:
-    with pytest.raises(InputError, match="above 0, got 0x160"):
-        MetaDriveSimulator(width=0)
-    with pytest.raises(InputError, match="limit must be above 0"):
-        MetaDriveSimulator(limit=-1.0)
+@pytest.mark.slow
+@pytest.mark.skipif(not METADRIVE.exists(), reason="make metadrive sets it up")
+def test_ten_seconds_in_metadrive_itself() -> None:
+    simulator = open_simulator("metadrive:SCS", python=str(METADRIVE), traffic=0.1)
+    seen: list[Any] = []
+    driven = drive(
+        load_model("dave2"), simulator, limits=DriveLimits(seconds=10.0, events=()), watch=seen.append
+    )
+    simulator.close()
+    np.testing.assert_allclose(np.diff(driven.time), 0.1)
+    assert driven.time[-1] >= 10 or driven.ended in ("crash", "ended by MetaDrive")
+    assert driven.signals["speed"].max() > 1
+    assert driven.signals["distance"][-1] > 1
+    images = np.stack([one.frame.image for one in seen])
+    assert images.shape[1:] == (160, 320, 3)
+    # Sky above, road below, and something that moves.
+    assert images[:, :40].mean() > images[:, 120:].mean() + 20
+    assert images.std(axis=0).mean() > 1

@@ -204,7 +204,7 @@ def test_drives_of_different_models_have_the_same_sectors() -> None:
 def test_a_second_lap_has_sectors_of_its_own() -> None:
     simulator = WorldSimulator("meadow", traffic=0)
     simulator.reset()
-    simulator._along = simulator._furthest = track("meadow").length + 130.0
+    simulator.along = simulator._furthest = track("meadow").length + 130.0
     assert simulator._sector() == "meadow-02 lap 2"
 
 
@@ -214,7 +214,7 @@ def test_a_piece_in_which_the_drive_starts_and_ends_has_two_names(start: float) 
     first = simulator.reset().sector
     seen = []
     for furthest in np.arange(0.0, track("meadow").length, 10.0):
-        simulator._along = simulator._furthest = float(furthest)
+        simulator.along = simulator._furthest = float(furthest)
         seen.append(simulator._sector())
     visits = [name for name, before in zip(seen, [None, *seen[:-1]], strict=True) if name != before]
     assert visits[0] == first

@@ -13,7 +13,7 @@ how to write one for another simulator.
 from __future__ import annotations
 
 # Each registers its simulator.
-from roadworthy.driving.simulators import donkey, metadrive, udacity  # noqa: F401
+from roadworthy.driving.simulators import donkey, served, udacity  # noqa: F401
 from roadworthy.driving.simulators.loop import (
     Controls,
     DriveLimits,

@@ -279,11 +279,11 @@ class WorldSimulator:
         self._dt = 1.0 / fps
         self._now: world.Observation | None = None
         self._foot = Foot(self._limits, self._dt, 0.0)
-        self._distance = self._along = self._furthest = 0.0
+        self._distance = self.along = self._furthest = 0.0
 
     def reset(self) -> Situation:
         """Put the ego-vehicle at the start, in the middle of its lane, at the careful driver's speed."""
-        self._distance = self._along = self._furthest = 0.0
+        self._distance = self.along = self._furthest = 0.0
         self._now = self._simulation.reset(self._start)
         self._foot = Foot(self._limits, self._dt, self._now.state.speed)
         return self._situation(self._now, None)
@@ -296,8 +296,8 @@ class WorldSimulator:
         speed = before.state.speed
         seen = self._simulation.step(controls.steering, speed + self._dt * self._foot.press(controls, speed))
         self._distance += (before.state.speed + seen.state.speed) / 2 * self._dt
-        self._along += self.track.ahead(before.scene.s, seen.scene.s)
-        self._furthest = max(self._furthest, self._along)
+        self.along += self.track.ahead(before.scene.s, seen.scene.s)
+        self._furthest = max(self._furthest, self.along)
         self._now = seen
         return self._situation(seen, before)
 
