@@ -131,6 +131,16 @@ def test_options_that_make_no_sense(tmp_path: Path) -> None:
         open_simulator("gymnasium:Ant-v5", mapping=str(mapping))
 
 
+def test_a_command_starts_it() -> None:
+    simulator = open_simulator("process:mine", command=f"{sys.executable} '{PRETENDING}' ''")
+    driven = drive(STRAIGHT, simulator)
+    simulator.close()
+    assert driven.ended == "arrived"
+    for command, told in (("", "needs a command"), ("python 'mine.py", "cannot read the command")):
+        with pytest.raises(InputError, match=told):
+            open_simulator("process:mine", command=command)
+
+
 def test_car_racing_is_driven_and_leaves_its_track_to_the_right_where_that_bends_left() -> None:
     simulator = open_simulator("gymnasium:CarRacing-v3", seed=0)
     seen: list[Any] = []

@@ -6,6 +6,7 @@ import contextlib
 import json
 import math
 import queue
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -203,6 +204,39 @@ class ServedSimulator(_remote.RemoteSimulator):
         code = process.returncode
         what += f"; it ended with code {code}" if code > 0 else ""
         return SimulatorError(f"{self.name} {what}" + (f"\nit wrote: … {last}" if last else ""))
+
+
+@simulators.register("process", summary="a program of yours that speaks our protocol over a pipe")
+class ProcessSimulator(ServedSimulator):
+    """A drive in whatever a command starts.
+
+    Args:
+        path: What drives in it are called.
+        command: What starts it, as in a shell but without one.
+        limit: The speed in m/s that is not passed.
+        wait: Seconds to wait for the start.
+        stall: Seconds to wait for a step.
+
+    Raises:
+        InputError: The command is none, or an option is not above 0.
+    """
+
+    def __init__(
+        self,
+        path: str = "mine",
+        *,
+        command: str,
+        limit: float = 13.9,
+        wait: float = 120.0,
+        stall: float = 30.0,
+    ) -> None:
+        try:
+            words = shlex.split(command)
+        except ValueError as error:
+            raise InputError(f"cannot read the command {command!r}: {error}") from error
+        if not words:
+            raise InputError("process needs a command that starts the simulator")
+        super().__init__(f"process:{path}", words, limit, wait, stall)
 
 
 def _or_nothing(value: float | None) -> float | None:
