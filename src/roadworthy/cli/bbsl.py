@@ -43,9 +43,7 @@ if TYPE_CHECKING:
     from roadworthy.runs.suites import SuiteResult
 
 
-HELP = "Specify object detection formally, prove specifications sound, and test detectors with them."
-
-app = typer.Typer(cls=Group, no_args_is_help=True, help=HELP)
+app = typer.Typer(cls=Group, no_args_is_help=True)
 
 
 @dataclass(frozen=True)

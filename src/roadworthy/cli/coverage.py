@@ -29,11 +29,7 @@ if TYPE_CHECKING:
     from roadworthy.runs.suites import SuiteResult
 
 
-app = typer.Typer(
-    cls=Group,
-    no_args_is_help=True,
-    help="Measure what images make a network do, search for changes that break it, and retrain it.",
-)
+app = typer.Typer(cls=Group, no_args_is_help=True)
 
 
 TRAINING = "training"

@@ -31,11 +31,7 @@ if TYPE_CHECKING:
     from roadworthy.runs.suites import SuiteResult
 
 
-app = typer.Typer(
-    cls=Group,
-    no_args_is_help=True,
-    help="Let models drive in simulators, measure how well they drive, and learn oracles.",
-)
+app = typer.Typer(cls=Group, no_args_is_help=True)
 
 
 def settings_of(path: Path | None) -> MetricSettings:

@@ -43,9 +43,7 @@ if TYPE_CHECKING:
     from roadworthy.runs.suites import SuitePlan, SuiteResult
 
 
-HELP = "Check that a model still sees what a human still sees."
-
-app = typer.Typer(cls=Group, no_args_is_help=True, help=HELP)
+app = typer.Typer(cls=Group, no_args_is_help=True)
 
 
 @dataclass(frozen=True)

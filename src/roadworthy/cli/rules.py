@@ -43,9 +43,7 @@ if TYPE_CHECKING:
     from roadworthy.runs.suites import SuiteResult
 
 
-HELP = "Read testing rules in plain English, run them on models, and look at what violates them."
-
-app = typer.Typer(cls=Group, no_args_is_help=True, help=HELP)
+app = typer.Typer(cls=Group, no_args_is_help=True)
 
 
 @command(app)

@@ -21,10 +21,6 @@ pairs, glances = typer.Typer(), typer.Typer()
 clips = typer.Typer(cls=Group, no_args_is_help=True, help=_RATE)
 
 
-@clips.callback(help=_RATE)
-def _rate() -> None: ...
-
-
 @command(pairs)
 def study(
     run: Path,
