@@ -236,6 +236,32 @@ def existing_folder(path: str | PathLike[str], what: str) -> Path:
     return folder
 
 
+def image_folder(
+    file: Path, given: Path | None, what: str, names: Sequence[str], tried: Sequence[Path], told: int = 5
+) -> Path:
+    """Return the folder of the images that a file of labels names.
+
+    Args:
+        file: The file of labels.
+        given: The folder, where the user says it.
+        what: What that folder holds, for the message.
+        names: The images.
+        tried: Where they are looked for otherwise, the likeliest place first.
+        told: How many of these places the message names.
+
+    Raises:
+        InputError: The folder that was given does not exist, or the images are in none of the others.
+    """
+    if given is not None:
+        return existing_folder(given, what)
+    # A missing file is the business of its own frame, so any of the first few may decide.
+    for folder in tried:
+        if any(is_file(folder / name) for name in names[:8]):
+            return folder
+    places = ", ".join(map(str, dict.fromkeys(tried[:told])))
+    raise InputError(f"{file}: cannot find {names[0]} in {places}: pass images=folder")
+
+
 def natural_order(name: str) -> tuple[tuple[int, int, str], ...]:
     """Return a sorting key by which numbers in names count as numbers.
 

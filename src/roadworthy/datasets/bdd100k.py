@@ -65,13 +65,15 @@ class Bdd100kDataset(_base.BaseDataset):
         """Read the label file; no image is opened yet."""
         self._file = _label_file(Path(path), split)
         self._entries = _entries(self._file)
-        self._folder = _image_folder(self._file, images, self._entries)
+        names = [one["name"] for one in self._entries]
+        self._folder = _base.image_folder(
+            self._file, images, "images of BDD100K", names, _places(self._file), told=3
+        )
         self._masks = None if masks is None else _base.existing_folder(masks, "masks of BDD100K")
         self._class_names: _base.ClassNames = _base.class_names_of(class_names)
         self._on_unknown: _base.OnUnknown = on_unknown
         self._outside: _base.Outside = outside
-        ids = [Path(one["name"]).stem for one in self._entries]
-        super().__init__(f"bdd100k:{path}", ids, on_error=on_error)
+        super().__init__(f"bdd100k:{path}", [Path(name).stem for name in names], on_error=on_error)
 
     def cluster(self, number: int) -> str:
         """Return the film that a frame is from, where the labels say; else the frame."""
@@ -188,17 +190,11 @@ def _mappings(what: str, given: Any) -> list[dict[str, Any]]:
     return given
 
 
-def _image_folder(file: Path, given: Path | None, entries: list[dict[str, Any]]) -> Path:
-    if given is not None:
-        return _base.existing_folder(given, "images of BDD100K")
+def _places(file: Path) -> list[Path]:
+    """Return where the images of a label file may be."""
     split = file.stem.rpartition("_")[2]
-    tried = [root / "images" / part / split for root in (*file.parents[1:4],) for part in ("100k", "10k", "")]
-    tried.append(file.parent)
-    for folder in tried:
-        if any(is_file(folder / one["name"]) for one in entries[:8]):
-            return folder
-    places = ", ".join(map(str, tried[:3]))
-    raise InputError(f"{file}: cannot find {entries[0]['name']} in {places}: pass images=folder")
+    roots = (root / "images" for root in file.parents[1:4])
+    return [*(root / part / split for root in roots for part in ("100k", "10k", "")), file.parent]
 
 
 def _corners(where: str, box: Any) -> tuple[float, float, float, float]:

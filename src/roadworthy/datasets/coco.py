@@ -57,10 +57,11 @@ class CocoDataset(_base.BaseDataset):
             self._images = _images(document)
             self._annotations = _annotations(document, {one["id"]: one for one in self._images})
             self._categories = _categories(document)
-        self._folder = _image_folder(self._file, images, [one["file_name"] for one in self._images])
+        names = [one["file_name"] for one in self._images]
+        self._folder = _base.image_folder(self._file, images, "images", names, _places(self._file))
         self._reading = _base.box_reading(class_names, on_unknown, on_invalid)
         self._outside: _base.Outside = outside
-        ids = [str(Path(one["file_name"]).with_suffix("").as_posix()) for one in self._images]
+        ids = [str(Path(name).with_suffix("").as_posix()) for name in names]
         super().__init__(f"coco:{path}", ids, on_error=on_error)
 
     def read(self, number: int) -> Frame:
@@ -178,15 +179,8 @@ def _key(where: str, one: Mapping[str, Any], key: str) -> object:
     return value
 
 
-def _image_folder(file: Path, given: Path | None, names: list[str]) -> Path:
-    if given is not None:
-        return _base.existing_folder(given, "images")
+def _places(file: Path) -> list[Path]:
+    """Return where the images of an annotation file may be."""
     root = file.parent.parent if file.parent.name == "annotations" else file.parent
     split = file.stem.rpartition("_")[2]
-    tried = [root / "images" / split, root / split, root / "images", root, file.parent]
-    # A missing file is the business of its own frame, so any of the first few may decide.
-    for folder in tried:
-        if any(is_file(folder / name) for name in names[:8]):
-            return folder
-    places = ", ".join(str(one) for one in dict.fromkeys(tried))
-    raise InputError(f"{file}: cannot find {names[0]} in {places}: pass images=folder")
+    return [root / "images" / split, root / split, root / "images", root, file.parent]

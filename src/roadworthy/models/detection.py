@@ -142,13 +142,8 @@ class DetectionOutput:
         if not names or not set(names) <= set(arrays):
             raise SystemUnderTestError(f"expected the output {', '.join(names)}, got {shapes(arrays)}")
         found: list[list[NDArray[Any]]] = [[] for _ in views]
-        for name, rows in _batched({name: arrays[name] for name in names}, views, 3).items():
-            if len(rows) != len(views):
-                raise SystemUnderTestError(
-                    f"output {name!r} must have one row for each of {len(views)} images, got {len(rows)}"
-                )
-            check_finite(name, rows, views)
-            for own, row in zip(found, rows, strict=True):
+        for name in dict.fromkeys(names):
+            for own, row in zip(found, _per_image(name, arrays, views, 3), strict=True):
                 if not row.size:
                     continue
                 if row.ndim != 2 or 6 not in row.shape:
@@ -163,15 +158,7 @@ class DetectionOutput:
                 "expected three outputs (boxes, scores and class numbers), "
                 f"got {shapes(arrays)}; correct head or outputs"
             )
-        columns = []
-        for name, axes in zip(names, (3, 2, 2), strict=True):
-            column = _batched({name: arrays[name]}, views, axes)[name]
-            if len(column) != len(views):
-                raise SystemUnderTestError(
-                    f"output {name!r} must have one row for each of {len(views)} images, got {len(column)}"
-                )
-            check_finite(name, column, views)
-            columns.append(column)
+        columns = [_per_image(name, arrays, views, axes) for name, axes in zip(names, (3, 2, 2), strict=True)]
         found = []
         for view, boxes, scores, numbers in zip(views, *columns, strict=True):
             if boxes.size == 0:
@@ -293,6 +280,17 @@ def _batched(arrays: Arrays, views: Sequence[View], axes: int) -> dict[str, Any]
         else array
         for name, array in arrays.items()
     }
+
+
+def _per_image(name: str, arrays: Arrays, views: Sequence[View], axes: int) -> Any:
+    """Return an output that has one row of finite numbers for each image."""
+    rows = _batched({name: arrays[name]}, views, axes)[name]
+    if len(rows) != len(views):
+        raise SystemUnderTestError(
+            f"output {name!r} must have one row for each of {len(views)} images, got {len(rows)}"
+        )
+    check_finite(name, rows, views)
+    return rows
 
 
 def _joined(rows: Sequence[Array], length: int, arrays: Arrays) -> Array:

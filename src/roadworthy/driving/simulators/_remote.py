@@ -123,6 +123,16 @@ def number(value: Any, *, comma: str = "") -> float:
     return found if math.isfinite(found) else math.nan
 
 
+def known(value: float | None) -> float | None:
+    """Return a number, None for what is none.
+
+    Example:
+        >>> known(1.5), known(math.nan), known(None)
+        (1.5, None, None)
+    """
+    return value if value is not None and math.isfinite(value) else None
+
+
 def decoded_image(text: Any) -> NDArray[np.uint8]:
     """Return the image of a message, which is base64.
 

@@ -248,7 +248,7 @@ class DonkeySimulator(_remote.RemoteSimulator):
             events["crash"] = events.get("crash", False) or abs(offset) > self._max_offset
         if self._half_lane is not None and not math.isnan(offset):
             events["line crossing"] = abs(offset) > self._half_lane
-        known = Signals(speed=None if math.isnan(speed) else speed, timestamp=now)
+        known = Signals(speed=_remote.known(speed), timestamp=now)
         return Situation(
             now,
             Frame(f"donkey-{self._frames:06d}", image, signals=known),

@@ -183,9 +183,9 @@ class ServedSimulator(_remote.RemoteSimulator):
         known = {str(name): _remote.number(value) for name, value in signals.items()}
         for name in (one for one, value in known.items() if not math.isfinite(value)):
             self._mended[f"{name} is no number"] += 1
-        self._speed = _or_nothing(known.get("speed")) or 0.0
+        self._speed = _remote.known(known.get("speed")) or 0.0
         self._frames += 1
-        own = Signals(_or_nothing(known.get("speed")), _or_nothing(known.get("steering")), timestamp=now)
+        own = Signals(_remote.known(known.get("speed")), _remote.known(known.get("steering")), timestamp=now)
         sector, ended = told.get("sector"), told.get("ended")
         return Situation(
             now,
@@ -237,10 +237,6 @@ class ProcessSimulator(ServedSimulator):
         if not words:
             raise InputError("process needs a command that starts the simulator")
         super().__init__(f"process:{path}", words, limit, wait, stall)
-
-
-def _or_nothing(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
 
 
 def _read(answers: IO[bytes], inbox: queue.Queue[tuple[Mapping[str, Any], bytes] | str]) -> None:

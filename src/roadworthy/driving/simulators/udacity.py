@@ -312,16 +312,16 @@ class UdacitySimulator(_remote.RemoteSimulator):
         now = time.monotonic() - self._start
         self._frames += 1
         signals = dict(found.signals)
-        if (speed := _known(signals, "speed")) is not None:
+        if (speed := _remote.known(signals.get("speed"))) is not None:
             self._speed = speed
-        if (metres := _known(signals, "distance")) is not None:
+        if (metres := _remote.known(signals.get("distance"))) is not None:
             self._metres = metres if self._metres is None else self._metres
             signals["distance"] = metres - self._metres
         if self._first_lap is None:
             self._first_lap = found.lap
         laps = max(0, found.lap - self._first_lap) if found.lap and self._first_lap is not None else 0
         known: dict[str, Any] = {
-            name: _known(signals, name) for name in ("speed", "steering", "throttle", "brake")
+            name: _remote.known(signals.get(name)) for name in ("speed", "steering", "throttle", "brake")
         }
         frame = Frame(f"udacity-{self._frames:06d}", found.image, signals=Signals(**known, timestamp=now))
         sector = found.sector if laps == 0 or found.sector is None else f"{found.sector} lap {laps + 1}"
@@ -337,7 +337,7 @@ class UdacitySimulator(_remote.RemoteSimulator):
             events = {"crash": False, "collision": False} | events
         events |= dict.fromkeys(self._happened, True)
         self._happened = set()
-        offset = _known(found.signals, "lane_offset")
+        offset = _remote.known(found.signals.get("lane_offset"))
         if self._half_lane is not None and offset is not None:
             events["line crossing"] = abs(offset) > self._half_lane
         return events
@@ -351,8 +351,3 @@ def _episode_events(message: Message) -> set[str]:
     if "collision" in told or "crash" in told:
         return {"crash", "collision"}
     return {"crash"} if "out_of" in told or "offtrack" in told or "off_track" in told else set()
-
-
-def _known(signals: Mapping[str, float], name: str) -> float | None:
-    value = signals.get(name, math.nan)
-    return None if math.isnan(value) else value
