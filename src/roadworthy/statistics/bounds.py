@@ -62,25 +62,6 @@ def clopper_pearson_upper(failures: int, trials: int, confidence: float = 0.95) 
     return float(betaincinv(failures + 1, trials - failures, confidence))
 
 
-def clopper_pearson_interval(failures: int, trials: int, confidence: float = 0.95) -> ConfidenceInterval:
-    """Return the two-sided Clopper-Pearson interval of a failure probability, of independent trials.
-
-    Each end is the one-sided bound at half of what the confidence leaves open, so the interval holds the true
-    rate with at least the confidence asked for.
-
-    Example:
-        The numbers that tables give for 4 of 20:
-
-        >>> [round(end, 4) for end in clopper_pearson_interval(4, 20)]
-        [0.0573, 0.4366]
-    """
-    one_side = (1 + confidence) / 2
-    return ConfidenceInterval(
-        1 - clopper_pearson_upper(trials - failures, trials, one_side),
-        clopper_pearson_upper(failures, trials, one_side),
-    )
-
-
 class ClusterTally:
     """Counts cases and failures by cluster as they come.
 

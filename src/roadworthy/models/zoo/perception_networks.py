@@ -53,6 +53,12 @@ def stage(before: int, after: int, blocks: int, kernel: int = 3) -> nn.Sequentia
     )
 
 
+def stages(channels: tuple[int, ...], blocks: tuple[int, ...], near: int = 2) -> list[nn.Sequential]:
+    """Return the stages after a first layer; all but so many have a wider look, which costs little there."""
+    sizes = zip(channels, channels[1:], blocks, strict=False)
+    return [stage(*size, kernel=3 if number < near else 5) for number, size in enumerate(sizes)]
+
+
 class SmallClassifier(nn.Module):
     """Stages of separable convolutions, the mean over the picture, one dense layer. Answers with logits.
 
@@ -77,11 +83,7 @@ class SmallClassifier(nn.Module):
     ) -> None:
         super().__init__()
         self.features = nn.Sequential(
-            plain(3, channels[0], stride=2),
-            *(
-                stage(before, after, count)
-                for before, after, count in zip(channels, channels[1:], blocks, strict=False)
-            ),
+            plain(3, channels[0], stride=2), *stages(channels, blocks, near=len(blocks))
         )
         self.dense = nn.Sequential(nn.Dropout(dropout), nn.Linear(channels[-1], outputs))
 
@@ -117,10 +119,9 @@ class SmallPlanner(Convolutional):
         dropout: float = 0.1,
     ) -> None:
         super().__init__()
-        stages = enumerate(zip(channels, channels[1:], blocks, strict=False))
         self.features = nn.Sequential(
             plain(3, channels[0], stride=2),
-            *(stage(one, two, count, kernel=3 if number < 2 else 5) for number, (one, two, count) in stages),
+            *stages(channels, blocks),
             # Where something is matters here: no mean is taken, and few channels keep what follows small.
             plain(channels[-1], 32, kernel=1),
             nn.Flatten(),
@@ -175,11 +176,7 @@ class SmallDetector(nn.Module):
     ) -> None:
         super().__init__()
         self.stem = plain(3, channels[0], stride=2)
-        self.stages = nn.ModuleList(
-            # Far down the picture is small, and a wider look costs little.
-            stage(before, after, count, kernel=3 if number < 2 else 5)
-            for number, (before, after, count) in enumerate(zip(channels, channels[1:], blocks, strict=False))
-        )
+        self.stages = nn.ModuleList(stages(channels, blocks))
         self.sides = nn.ModuleList(nn.Conv2d(count, neck, 1) for count in channels[1:])
         self.joints = nn.ModuleList(separable(neck, neck) for _ in channels[2:])
         self.scores = nn.Sequential(separable(neck, neck), separable(neck, neck), nn.Conv2d(neck, outputs, 1))
