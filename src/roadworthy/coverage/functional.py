@@ -272,30 +272,25 @@ def _read_word(name: str, word: str) -> Bin:
 
 def _read_ranges(where: str, name: str, given: object) -> Dimension:
     form = "edges from low to high such as [0, 5, 10], or named ranges such as {slow: [0, 5]}"
-    unit = SIGNALS[name]
-    ranges: dict[str, tuple[float, float]] = {}
+    ranges = given
     if isinstance(given, list) and len(given) > 1 and all(map(_is_number, given)):
-        for low, high in pairwise(given):
-            if not low < high:
-                raise InputError(f"{where}: {name}: expected edges that rise, got {high} after {low}")
-            ranges[f"{low} to {high} {unit}"] = (float(low), float(high))
-    elif isinstance(given, dict) and given:
-        for key, pair in given.items():
-            if not isinstance(pair, list) or len(pair) != 2 or not all(map(_is_number, pair)):
-                raise InputError(f"{where}: {name}: {key}: expected [low, high], got {pair!r}")
-            low, high = map(float, pair)
-            if not low < high:
-                raise InputError(f"{where}: {name}: {key}: expected low below high, got [{low:g}, {high:g}]")
-            if ranges:
-                before, (start, end) = list(ranges.items())[-1]
-                if low < end:
-                    wrong = "overlaps" if high > start else "must stand before"
-                    told = f"{key} [{low:g}, {high:g}] {wrong} {before} [{start:g}, {end:g}]"
-                    raise InputError(f"{where}: {name}: expected ranges that rise, but {told}")
-            ranges[str(key)] = (low, high)
-    else:
+        ranges = {f"{low} to {high} {SIGNALS[name]}": [low, high] for low, high in pairwise(given)}
+    if not isinstance(ranges, dict) or not ranges:
         raise InputError(f"{where}: {name}: expected {form}, got {given!r}")
-    return Dimension(name, tuple(ranges), tuple(ranges.values()))
+    before: tuple[object, float] = "", -math.inf
+    for key, pair in ranges.items():
+        if not isinstance(pair, list) or len(pair) != 2 or not all(map(_is_number, pair)):
+            raise InputError(f"{where}: {name}: {key}: expected [low, high], got {pair!r}")
+        low, high = pair
+        if not low < high:
+            raise InputError(f"{where}: {name}: {key}: expected low below high, got [{low:g}, {high:g}]")
+        if low < before[1]:
+            told = f"{key} [{low:g}, {high:g}] begins before {before[0]} ends, at {before[1]:g}"
+            raise InputError(f"{where}: {name}: expected ranges that rise, but {told}")
+        before = key, high
+    return Dimension(
+        name, tuple(map(str, ranges)), tuple((float(low), float(high)) for low, high in ranges.values())
+    )
 
 
 def _is_number(value: object) -> bool:
