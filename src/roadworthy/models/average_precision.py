@@ -154,8 +154,7 @@ def lie_in(boxes: Boxes, regions: Boxes, share: float) -> NDArray[np.bool_]:
         [True, False]
     """
     mine, other = _Column.of([boxes]), _Column.of([regions])
-    box, region = mine.pairs(other)
-    _, inside = _overlap(mine, other, box, region)
+    box, region, _, inside = mine.overlaps(other)
     same = np.array(boxes.classes, np.object_)[box] == np.array(regions.classes, np.object_)[region]
     found = np.zeros(len(boxes), np.bool_)
     found[box[same & (inside >= share)]] = True
@@ -173,6 +172,10 @@ def _related(regions: Boxes, word: str) -> Boxes:
     return regions[np.array(chosen, np.bool_)]
 
 
+_Indices = NDArray[np.intp]
+_Shares = NDArray[np.float64]
+
+
 @dataclass(frozen=True, eq=False)
 class _Column:
     """The boxes of all images in one array, in order of the images."""
@@ -186,26 +189,24 @@ class _Column:
         corners = [np.zeros((0, 4)), *(boxes.xyxy.astype(np.float64) for boxes in several)]
         return cls(np.concatenate(corners), np.repeat(np.arange(len(counts)), counts))
 
-    def pairs(self, other: _Column) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return every pair of a box of this and a box of the other in the same image."""
+    def overlaps(self, other: _Column) -> tuple[_Indices, _Indices, _Shares, _Shares]:
+        """Return every pair of a box of this and one of the other in an image, its IoU, and the share inside.
+
+        The share is that of the first box which lies in the second.
+        """
         start = np.searchsorted(other.image, self.image, "left")
         counts = np.searchsorted(other.image, self.image, "right") - start
         mine = np.repeat(np.arange(len(self.image)), counts)
-        return mine, start[mine] + np.arange(len(mine)) - np.repeat(np.cumsum(counts) - counts, counts)
-
-
-def _overlap(
-    one: _Column, other: _Column, mine: NDArray[np.intp], others: NDArray[np.intp]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return IoU of pairs, and which share of the first box lies in the second."""
-    a, b = one.xyxy[mine], other.xyxy[others]
-    shared = np.clip(np.minimum(a[:, 2:], b[:, 2:]) - np.maximum(a[:, :2], b[:, :2]), 0, None).prod(axis=1)
-    area, other_area = ((c[:, 2] - c[:, 0]) * (c[:, 3] - c[:, 1]) for c in (a, b))
-    union = area + other_area - shared
-    return (
-        np.divide(shared, union, out=np.zeros_like(shared), where=union > 0),
-        np.divide(shared, area, out=np.zeros_like(shared), where=area > 0),
-    )
+        others = start[mine] + np.arange(len(mine)) - np.repeat(np.cumsum(counts) - counts, counts)
+        a, b = self.xyxy[mine], other.xyxy[others]
+        sides = np.minimum(a[:, 2:], b[:, 2:]) - np.maximum(a[:, :2], b[:, :2])
+        shared = np.clip(sides, 0, None).prod(axis=1)
+        area, other_area = ((c[:, 2] - c[:, 0]) * (c[:, 3] - c[:, 1]) for c in (a, b))
+        union = area + other_area - shared
+        iou, inside = (
+            np.divide(shared, whole, out=np.zeros_like(shared), where=whole > 0) for whole in (union, area)
+        )
+        return mine, others, iou, inside
 
 
 def _judged(
@@ -221,11 +222,10 @@ def _judged(
     answers = _Column.of(found)
     best_first = np.argsort(-scores, kind="stable")
     answers, scores = _Column(answers.xyxy[best_first], answers.image[best_first]), scores[best_first]
-    box, thing = answers.pairs(wanted)
-    overlap, _ = _overlap(answers, wanted, box, thing)
+    box, thing, overlap, _ = answers.overlaps(wanted)
     inside = np.zeros(len(scores))
-    own, region = answers.pairs(beside)
-    np.maximum.at(inside, own, _overlap(answers, beside, own, region)[1])
+    own, _, _, share = answers.overlaps(beside)
+    np.maximum.at(inside, own, share)
     low = answers.xyxy[:, 3] - answers.xyxy[:, 1] < min_height
     for threshold in thresholds:
         near = overlap >= threshold
@@ -265,8 +265,7 @@ def matched(boxes: Boxes, others: Boxes, iou: float) -> NDArray[np.bool_]:
         [True, False]
     """
     mine, other = _Column.of([boxes]), _Column.of([others])
-    box, thing = mine.pairs(other)
-    overlap, _ = _overlap(mine, other, box, thing)
+    box, thing, overlap, _ = mine.overlaps(other)
     near = overlap >= iou
     return _taken(box[near], thing[near], overlap[near], mine.image)
 
