@@ -204,7 +204,6 @@ def _from_folder(folder: Path, split: str | None, names: Numbered | None) -> tup
     splits = sorted((one.name for one in images.iterdir() if is_folder(one)), key=_split_order)
     if split is not None:
         check_known(f"{images} has no split", split, splits)
-    if split is not None:
         files = _base.image_files(images / split, recursive=True)
     else:
         # One listing per split, so that train comes before val whatever the alphabet says.

@@ -482,10 +482,9 @@ def _histogram(sectors: Sectors, values: Series, width: float) -> Iterator[tuple
 
 def mode(sectors: Sectors, values: Series, width: float) -> Series:
     """Return the middle of the bin with most time, the lowest of equals; bins are centred on multiples."""
-    found = []
-    for bins, shares in _histogram(sectors, values, width):
-        found.append(bins[(shares >= shares.max() - _ROUNDING).argmax()] * width)
-    return np.array(found)
+    histograms = _histogram(sectors, values, width)
+    first = (bins[(shares >= shares.max() - _ROUNDING).argmax()] for bins, shares in histograms)
+    return np.array(list(first)) * width
 
 
 def skewness(sectors: Sectors, values: Series, width: float) -> Series:

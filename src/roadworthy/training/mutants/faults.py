@@ -337,11 +337,7 @@ def clipped(how: str) -> Callable[[Iterable[nn.Parameter], Settings], torch.opti
         found = torch.optim.Adam(kept, lr=settings.learning_rate, weight_decay=settings.weight_decay)
 
         clip: Any = nn.utils.clip_grad_norm_ if how == "norm" else nn.utils.clip_grad_value_
-
-        def before(*_: Any) -> None:
-            clip(kept, _CLIP)
-
-        found.register_step_pre_hook(before)
+        found.register_step_pre_hook(lambda *_: clip(kept, _CLIP))
         return found
 
     return made
