@@ -16,6 +16,7 @@ from roadworthy.rules.language.outcome_phrases import (
     FLIPPED,
     LOWER,
     SIGHTS,
+    TURNS,
     UPPER,
     VERBS,
     ExpectedAmount,
@@ -168,9 +169,7 @@ class _OutcomeClause:
             such_as = ("the speed should decrease", "the steering should not change")
             raise self.refuse(about, "of what, the speed or the steering?", *such_as)
         if output == "steering" and part.of("size"):
-            raise self.refuse(
-                part.of("size"), "a steering angle has a side: say left or right", "turn left", "turn right"
-            )
+            raise self.refuse(part.of("size"), "a steering angle has a side: say left or right", *TURNS)
         for item in part.of("ego"):
             as_output = item.value == "network" and bool(part.of("output"))
             if gauge_of(output).kind not in ACTORS.get(item.value, gauge_of(output).kind) and not as_output:
@@ -228,7 +227,6 @@ class _OutcomeClause:
                 )
             pedals = self.output == "speed" and any(PEDALS.search(head.text) for head in self.heads)
             return _plain(Expectation(self.output, change, negated=negated, pedals=pedals))
-        self._check_degree(amount)
         self._check_amount(amount, negated)
         measure = self._measure(amount)
         modifier = amount.modifier
@@ -253,32 +251,23 @@ class _OutcomeClause:
         """Refuse how much of what has no amount: "stop by 30%", "apply the brake by 30%", "half left"."""
         items = self.part.items
         after = items[items.index(amount.items[-1]) + 1 :]
-        if any(STANDSTILL.search(head.text) for head in self.heads):
-            raise self.refuse(amount.items, "who stops comes to 0", "slow down by 30%", "slow down to 5 km/h")
-        if any(PRESSED.search(head.text) for head in self.heads):
-            raise self.refuse(
-                amount.items, "how much of a pedal is no speed", "slow down by 30%", "the brake"
-            )
-        value = self._measure(amount) == "value"
-        if value and any(item.text in ADJECTIVES for item in after):
-            raise self.refuse(
-                (*amount.items, after[0]), "is this a speed, or a change?", "by less than 5 km/h"
-            )
-        if value and amount.quantity.relative and self.output in ("brake", "throttle") and not after:
-            raise self.refuse(amount.items, "of all of it, or of what it was before?", "at least 0.3")
-        if amount.text == "half" and not amount.led_by("by") and after and after[0].kind == "side":
-            raise self.refuse(
-                (*amount.items, after[0]), "how far this is, is not said", "by at least 5 degrees"
-            )
-        if self.part.of("limit") and (negated or amount.modifier in LOWER):
-            raise self.refuse(self.part.of("limit"), "what does not limit it is no bound", "at least 20 km/h")
-
-    def _check_degree(self, amount: ExpectedAmount) -> None:
+        whole, limits = (*amount.items, *after[:1]), self.part.of("limit")
         if self.degree == "less":
-            raise self.refuse(
-                (*amount.items, *self.part.of("degree")),
-                "how much less cannot be judged: say less, or how much",
-            )
+            raise self.refuse((*amount.items, *self.part.of("degree")), *NO_AMOUNT["less"])
+        for name, words in NO_AMOUNT_OF.items():
+            if any(words.search(head.text) for head in self.heads):
+                raise self.refuse(amount.items, *NO_AMOUNT[name])
+        value = self._measure(amount) == "value"
+        share = value and amount.quantity.relative and self.output in ("brake", "throttle")
+        half = amount.text == "half" and not amount.led_by("by") and after
+        for wrong, marked, name in (
+            (value and any(item.text in ADJECTIVES for item in after), whole, "speed"),
+            (share and not after, whole, "share"),
+            (half and half[0].kind == "side", whole, "half"),
+            (limits and (negated or amount.modifier in LOWER), limits, "limit"),
+        ):
+            if wrong:
+                raise self.refuse(marked, *NO_AMOUNT[name])
 
     def _measure(self, amount: ExpectedAmount) -> Measure:
         """Say whether a quantity is that of the change or of the new value."""
@@ -393,11 +382,13 @@ OPPOSITE = {"increase": "decrease", "decrease": "increase"}
 PEDALS = re.compile(r"\b(?:brake|decelerat|accelerat|throttle|gas)")
 """Words of what the pedals do."""
 
-PRESSED = re.compile(r"\S brake|pedal|\bgas\b|accelerator|throttle")
-"""Words of a pedal that is pressed or left."""
-
 STANDSTILL = re.compile(r"\b(?:stop|halt|standstill)\b")
 """Words of a speed of 0, which are read as a decrease."""
+
+NO_AMOUNT: Mapping[str, Sequence[str]] = FILE["no amount"]
+"""Why an amount cannot be used, and what to write instead."""
+NO_AMOUNT_OF = {"stop": STANDSTILL, "pedal": re.compile(r"\S brake|pedal|\bgas\b|accelerator|throttle")}
+"""Words for what has no amount: a standstill, and a pedal that is pressed or left."""
 
 
 @dataclass(frozen=True)
