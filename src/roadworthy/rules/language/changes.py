@@ -212,9 +212,7 @@ class _ConditionReader(EventReader):
         noun = self.words[at : at + 1]
         self.result.bind(self.words[self.at : at + 2], op)
         self.at = at + 2
-        things = self.things()
-        if not things:
-            raise self.rest().refuse("of what is not said", ["the removal of the lane lines"])
+        things = self.named("of what is not said", "the removal of the lane lines")
         if op == "replace":
             self._gives_way(things, VerbGroup("replace", noun))
             return True
@@ -242,9 +240,7 @@ class _ConditionReader(EventReader):
         if self.lower() == "not":
             gone = True
             self.result.bind(self.step(), "remove")
-        things = self.things()
-        if not things:
-            raise self.rest().refuse("what is there is not said", ["a pedestrian"])
+        things = self.named("what is there is not said", "a pedestrian")
         if tuple(self.lower(k) for k in range(2)) in INSTEAD:
             self.result.bind(group.words, "replace")
             self.result.bind(self.step(2), "replace")
@@ -282,9 +278,7 @@ class _ConditionReader(EventReader):
             self.done_by_someone(self.group("what happens is not said"))
             return
         begin = self.at
-        things = self.things()
-        if not things:
-            raise self.rest().refuse("these words are not understood here", UNDERSTOOD)
+        things = self.named("these words are not understood here", *UNDERSTOOD)
         inner = self.modified(things)
         if len(things) == 1 and self.is_ego(things[0]) and inner is None:
             self.result.bind(things[0].words, "ego-vehicle")

@@ -96,10 +96,12 @@ class WordStream:
             reason = f"{str(group.words)!r} is another verb than {group.lemma!r}, and not known"
             raise group.words.refuse(reason, UNDERSTOOD)
 
-    def affirmed(self, group: VerbGroup) -> None:
-        """Refuse a verb that is negated where nothing would change then."""
+    def affirmed(self, group: VerbGroup, gives: str = "") -> None:
+        """Refuse a verb that is negated where nothing would change then, and note what it gives."""
         if group.negated or group.no_longer:
             raise group.words.refuse("something that does not happen is no change", UNDERSTOOD)
+        if gives:
+            self.result.bind(group.words, gives)
 
     def some(self, thing: NounReading) -> None:
         """Refuse a thing that there is none of, where nothing would change then: "no tree is removed"."""
@@ -248,14 +250,9 @@ def nearer(place: PlacePhrase, here: PlacePhrase, phrase: Phrase) -> PlacePhrase
     if plain and (named := [one for one in (place, here) if one.reference == "lane" and one.properties]):
         return named[0]
     # "On the left" alone is no roadside, and may be said of a lane.
-    sided = phrase.words[-1].lower in ("left", "right") or place.reference == "sidewalk"
-    if (
-        sided
-        and here.reference == "sidewalk"
-        and here.properties
-        and place.reference in ("sidewalk", "lane")
-        and not place.properties
-    ):
+    sided = phrase.words[-1].lower in ("left", "right") and place.reference == "lane"
+    open_side = (sided or place.reference == "sidewalk") and not place.properties
+    if open_side and here.reference == "sidewalk" and here.properties:
         return replace(place, properties=here.properties)  # "on the footway on the right"
     raise phrase.words.refuse("a thing can be at one place only", ["on the roadside"])
 

@@ -24,6 +24,7 @@ from roadworthy.rules.reading import Op, Position, thing_in_words
 
 # Verbs that only say that a thing is there: where they are negated, it is not.
 _FELLED = ("cut", "down")
+_TOWARD = ("to", "from", "toward", "towards")
 _TO_CROSS = re.compile(r"to cross(?: the (?:road|street))?\b")
 _LIT = re.compile(r"with (?:its |the |both )?brake lights (?:on|lit)\b")
 
@@ -132,9 +133,7 @@ class EventReader(ExchangeReader):
                 self._gives_way(things, group)
                 return
         if lemma == "have" or lemma in SETS["add"] | SETS["see"] | SETS["remove"]:
-            things = self.things()
-            if not things:
-                raise self.rest().refuse("what is meant is not said", [f"{group.lemma} a pedestrian"])
+            things = self.named("what is meant is not said", f"{group.lemma} a pedestrian")
             op: Op = "remove" if lemma in SETS["remove"] and lemma not in SETS["add"] else "add"
             if group.negated or group.no_longer:
                 op = "remove"
@@ -144,8 +143,7 @@ class EventReader(ExchangeReader):
                 if op == "remove":
                     self.some(thing)
                 if ego and lemma == "approach" and self.refers(thing):
-                    self.affirmed(group)
-                    self.result.bind(group.words, "closer")
+                    self.affirmed(group, "closer")
                     self.compare(thing, "closer")
                     continue
                 if lemma == "follow" and not self.moves(thing):
@@ -210,8 +208,7 @@ class EventReader(ExchangeReader):
         active = lemma == "replace" and not group.passive
         if active and not self.over() and prepositional(self.words, self.at) is None:
             # "Trees replace the buildings": the subject comes, the object goes.
-            self.affirmed(group)
-            self.result.bind(group.words, "replace")
+            self.affirmed(group, "replace")
             olds = self.things()
             place = self.place(self.tail().phrases)
             for old in olds:
@@ -219,8 +216,7 @@ class EventReader(ExchangeReader):
             if olds and len(things) == 1:
                 return
         if lemma == "take" and tuple(self.lower(k) for k in range(3)) == ("the", "place", "of"):
-            self.affirmed(group)
-            self.result.bind(group.words, "replace")
+            self.affirmed(group, "replace")
             self.result.bind(self.step(3), "replace")
             for old in self.things():
                 self.exchange(old, first)
@@ -240,17 +236,9 @@ class EventReader(ExchangeReader):
             self.result.bind(self.step(), "remove")
             self._remove(things, group, inner)
             return
-        removed = group.passive or any(word.tag in ("VBN", "VBD") for word in group.words)
-        if (
-            (lemma in SETS["vanish"] and not group.passive and (lemma != "fade" or group.particle))
-            or (
-                removed
-                and (lemma in SETS["remove"] - {"cut", "clear", "get"} or (lemma, group.particle) == _FELLED)
-                and lemma not in SETS["presence"] - {"cut"}
-                and not self._hides(lemma)
-            )
-            or (lemma in SETS["leaves"] and group.particle == "away")
-        ):
+        vanishes = lemma in SETS["vanish"] and not group.passive and (lemma != "fade" or group.particle)
+        leaves = lemma in SETS["leaves"] and group.particle == "away"
+        if vanishes or leaves or self._is_removed(group):
             self._remove(things, group, inner)
             return
         if lemma in SETS["change"] | {"be"} and self._becomes(things, group, inner):
@@ -363,9 +351,7 @@ class EventReader(ExchangeReader):
             raise group.words.refuse(reason, ["there is a pedestrian"])
         if subject.determiner in SETS["not one"]:
             raise subject.words.refuse("which one is meant is not said", ["the road"])
-        objects = self.things()
-        if not objects:
-            raise self.rest().refuse("what there is, is not said", ["a pedestrian"])
+        objects = self.named("what there is, is not said", "a pedestrian")
         gone = group.negated or group.no_longer
         tail = self.tail()
         if not subject.properties:
@@ -380,9 +366,13 @@ class EventReader(ExchangeReader):
             place = PlacePhrase(position, subject.element, subject.properties) if here else None
             self.put(op, thing, tail, group.words, place)
 
-    def _hides(self, lemma: str) -> bool:
-        """Return whether a thing is there and only hidden: "is hidden behind a car"."""
-        return lemma in ("hide", "mask") and prepositional(self.words, self.at) is not None
+    def _is_removed(self, group: VerbGroup) -> bool:
+        """Return whether a thing is taken away, and not only hidden: "is hidden behind a car"."""
+        done = group.passive or any(word.tag in ("VBN", "VBD") for word in group.words)
+        removes = group.lemma in SETS["remove"] - SETS["presence"] - {"cut", "clear", "get"}
+        if not done or not (removes or (group.lemma, group.particle) == _FELLED):
+            return False
+        return group.lemma not in ("hide", "mask") or prepositional(self.words, self.at) is None
 
     def _where(self, things: Sequence[NounReading], group: VerbGroup) -> Tail:
         """Read the end of a clause of presence; who waits to cross is not on the road yet."""
@@ -499,8 +489,7 @@ class EventReader(ExchangeReader):
             self.result.bind(self.step(), "more")
             kind = lexicon.COMPARATIVES[self.lower()]
         if kind in ("heavier", "lighter") and things and not things[0].element:
-            self.affirmed(group)
-            self.result.bind(group.words, kind)
+            self.affirmed(group, kind)
             self.result.bind(self.step(), kind)
             self.leftover(self.tail())
             self.heavier(dataclasses.replace(things[0], element="weather"), kind, things[0].words)
@@ -513,8 +502,7 @@ class EventReader(ExchangeReader):
         if away and kind is None and leaves and after != "from":
             self.at = begin
             return False
-        self.affirmed(group)
-        self.result.bind(group.words, kind or "farther")
+        self.affirmed(group, kind or "farther")
         if kind is not None:
             self.result.bind(self.step(), kind)
         if self.lower() == "away":
@@ -522,14 +510,10 @@ class EventReader(ExchangeReader):
         tail = self.tail()
         for one in tail.phrases:
             self.result.bind(one.words, "ego-vehicle")
-        toward = [
-            one.thing
-            for one in tail.phrases
-            if one.thing is not None and one.preposition in ("to", "from", "toward", "towards")
-        ]
-        others = [one for one in tail.phrases if one.preposition not in ("to", "from", "toward", "towards")]
-        for phrase in others:
-            if phrase.thing is None or not self.is_ego(phrase.thing):
+        toward = [one.thing for one in tail.phrases if one.thing and one.preposition in _TOWARD]
+        for phrase in tail.phrases:
+            ours = phrase.thing is not None and self.is_ego(phrase.thing)
+            if not ours and phrase.preposition not in _TOWARD:
                 raise phrase.words.refuse("these words are not understood here")
         for thing in toward:
             if any(not self.is_ego(one) for one in things) and not self.is_ego(thing):

@@ -26,6 +26,7 @@ from roadworthy.rules.reading import GROUND, Comparative, Op, SceneChange, thing
 
 # Of each pair of these only one can be seen; who walks across crosses, and who steps onto the road walks.
 _APART = {"waiting", "crossing", "braking", "overtaking"}
+_EVERYWHERE = (nouns.SCENE, "road", "sidewalk")
 
 
 class Reader(WordStream):
@@ -151,12 +152,9 @@ class Reader(WordStream):
         self.result.bind(words, element)
         change = SceneChange("replace", kind, properties, replacement=element)
         # "It pours with rain" says it twice, the second time less exactly.
-        if any(
-            one.replacement == element and properties.items() <= one.properties.items()
-            for one in self.result.changes
-        ):
-            return
         for one in self.result.changes:
+            if one.replacement == element and properties.items() <= one.properties.items():
+                return
             if one.target == kind and one.replacement != element:
                 raise words.refuse(f"the {kind} cannot be {one.replacement} and {element} at once")
         self.result.infer(change)
@@ -182,6 +180,13 @@ class Reader(WordStream):
                 raise phrase.words.refuse("these words are not understood here")
             self.result.bind(phrase.words, "everywhere")
         self.result.bind(tail.degree, tail.level or tail.comparative or "")
+
+    def named(self, missing: str, *such_as: str) -> list[nouns.NounReading]:
+        """Read one noun phrase or several, which must be there."""
+        found = self.things()
+        if not found:
+            raise self.rest().refuse(missing, such_as)
+        return found
 
     def things(self) -> list[nouns.NounReading]:
         """Read one noun phrase or several that are joined."""
@@ -328,13 +333,8 @@ class Reader(WordStream):
         kept = []
         for one in tail.phrases:
             thing = one.thing
-            plain = thing is not None and not thing.properties
-            if (
-                one.preposition in AWAY
-                and plain
-                and thing
-                and thing.element in (nouns.SCENE, "road", "sidewalk")
-            ):
+            plain = thing is not None and not thing.properties and thing.element in _EVERYWHERE
+            if plain and one.preposition in AWAY:
                 self.result.bind(one.words, "everywhere")
             else:
                 kept.append(one)

@@ -427,8 +427,7 @@ class ExchangeReader(WeatherReader):
         self._skip_aspect()
         value = self._bare_value()
         if value is not None and not self.noun_at(0):
-            self.affirmed(group)
-            self.result.bind(group.words, "replace")
+            self.affirmed(group, "replace")
             instead = tuple(self.lower(k) for k in range(2)) in INSTEAD and lexicon.VALUES.get(self.lower(2))
             if instead:  # "is red instead of green"
                 self.result.bind(self.step(3), f"from {instead[1]}")
@@ -442,8 +441,7 @@ class ExchangeReader(WeatherReader):
         if group.lemma in ("become", "turn"):
             plain = not self.over() and prepositional(self.words, self.at) is None
             if plain and (noun := noun_phrase(self.words, self.at)) is not None:
-                self.affirmed(group)
-                self.result.bind(group.words, "replace")
+                self.affirmed(group, "replace")
                 self.at = noun[1]
                 _, place = self._whereabouts(inner)
                 for thing in things:
