@@ -26,6 +26,8 @@ _ALIKE = 0.7  # what is less like a word is no hint
 _USUAL = ("pedestrian", "bicyclist", "vehicle", "traffic sign", "traffic light", "tree")
 """What a thing has a value of: "the colour of the light"."""
 _SIDED = re.compile(r"(?:left|right)\b.* lane|lane (?:on|to) (?:the|your|our) (?:left|right)$")
+_MODIFIERS = SETS["plain adjectives"] | lexicon.words_of("lefthand righthand - hand")
+_MODIFIERS |= {*lexicon.VALUES, *lexicon.LEVELS}
 _MODIFIER_TAGS = SETS["nouns"] | {"JJ", "JJR", "JJS", "VBG", "VBN", "RB", "FW", "CD"}
 
 
@@ -142,13 +144,9 @@ def noun_phrase(words: Words, at: int) -> tuple[NounReading, int] | None:
         owner = noun_phrase(words, at + 2)
         return owner and (replace(owner[0], words=words[begin : owner[1]]), owner[1])
     comparative: Comparative | None = None
-    if (
-        at + 1 < len(words)
-        and words[at].lower in lexicon.AMOUNTS_OF_WEATHER
-        and _weather_adjective(words[at + 1])
-    ):
-        comparative = lexicon.AMOUNTS_OF_WEATHER[words[at].lower]
-        at += 1
+    if at + 1 < len(words) and _weather_adjective(words[at + 1]):
+        comparative = lexicon.AMOUNTS_OF_WEATHER.get(words[at].lower)
+        at += 1 if comparative else 0
     found = _described(words, at)
     if found is None:
         if determiner and at < len(words):
@@ -202,12 +200,8 @@ def _check_compound(words: Words, begin: int, stop: int) -> None:
     end = stop
     while end < len(words) and words[end].tag in SETS["nouns"]:
         end += 1
-    if (
-        end > stop
-        and words[stop - 1].dep == "compound"
-        and end < len(words)
-        and words[end].tag in SETS["verbal"]
-    ):
+    verb = end < len(words) and words[end].tag in SETS["verbal"]
+    if verb and end > stop and words[stop - 1].dep == "compound":
         raise words[begin:end].refuse(f"{str(words[begin:end])!r} cannot be changed in a scene", _USUAL)
 
 
@@ -256,11 +250,8 @@ def _described(words: Words, at: int) -> _Described | None:
     place = at
     while place < len(words):
         head = _known(words, place)
-        if (
-            words[place].lower in lexicon.LEVELS
-            and place + 1 < len(words)
-            and _named(words[place + 1], _BEFORE)
-        ):
+        weather = place + 1 < len(words) and _named(words[place + 1], _BEFORE)
+        if weather and words[place].lower in lexicon.LEVELS:
             # "Light rain" is no traffic light, nor is "light spring rain".
             modifiers.append(place)
             place += 1
@@ -295,15 +286,7 @@ def _describes_what_follows(words: Words, head: tuple[str, Mapping[str, str], in
 
 
 def _may_modify(word: Word) -> bool:
-    return (
-        word.lower in lexicon.VALUES
-        or word.lower in lexicon.LEVELS
-        or word.lower in SETS["plain adjectives"]
-        or word.lower.removesuffix("hand") in ("left", "right")
-        or word.lower in ("-", "hand")
-        or _weather_adjective(word) is not None
-        or word.tag in _MODIFIER_TAGS
-    )
+    return word.lower in _MODIFIERS or _weather_adjective(word) is not None or word.tag in _MODIFIER_TAGS
 
 
 def _weather_adjective(word: Word) -> str | None:
@@ -412,16 +395,12 @@ def _known(words: Words, at: int) -> tuple[str, Mapping[str, str], int] | None:
     number = at
     while number < len(words) and len(forms) < _LONGEST:
         word = words[number]
-        if word.lower == "-" or (
-            word.lower in ("the", "a", "an")
-            and forms
-            and forms[-1][0] in ("of", "on", "in", "with", "pushing")
-        ):
-            number += 1
+        number += 1
+        inner = bool(forms) and forms[-1][0] in ("of", "on", "in", "with", "pushing")
+        if word.lower == "-" or (inner and word.lower in ("the", "a", "an")):
             continue
         forms.append(tuple(dict.fromkeys(_forms(word))))
-        ends.append(number + 1)
-        number += 1
+        ends.append(number)
     for length in range(len(forms), 0, -1):
         if length > 1 and _crosses(words, ends[length - 1]):
             continue
@@ -437,15 +416,10 @@ def _known(words: Words, at: int) -> tuple[str, Mapping[str, str], int] | None:
 
 def _crosses(words: Words, at: int) -> bool:
     """Return whether "crossing" is what someone does: "a pedestrian crossing the road", "people crossing"."""
-    if words[at - 1].lower == "crossing" and words[at - 2].tag == "NNS":
-        return True
-    if (
-        words[at - 1].lower != "crossing"
-        or at + 1 >= len(words)
-        or words[at].lower not in SETS["determiners"]
-    ):
+    if words[at - 1].lower != "crossing":
         return False
-    return words[at + 1].lower in SETS["crossed"]
+    crossed = at + 1 < len(words) and words[at + 1].lower in SETS["crossed"]
+    return words[at - 2].tag == "NNS" or (crossed and words[at].lower in SETS["determiners"])
 
 
 def _combinations(forms: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:

@@ -191,17 +191,14 @@ def _bounding(
 def _check_joint(part: OutcomePart, joint: OutcomeItem | None, after: Sequence[OutcomeItem]) -> None:
     """Refuse "10% or so" and "stop, then proceed": what is joined must say how much, or of what."""
     kinds = {item.kind for item in after}
-    if joint is not None and joint.value == "or" and "quantity" in kinds and part.of("quantity"):
+    if joint is None:
+        return
+    if "quantity" in kinds and joint.value == "or" and part.of("quantity"):
         raise part.refuse([joint, *after], "one of two bounds leaves open which", *RANGE)
-    if (
-        joint is not None
-        and "quantity" in kinds
-        and part.of("before")
-        and not part.of("quantity")
-        and "by" not in kinds
-    ):
+    compared = part.of("before") and not part.of("quantity")
+    if "quantity" in kinds and compared and "by" not in kinds:
         raise part.refuse([joint, *after], "one is compared with before, the other is not", *RANGE)
-    if joint is None or kinds & {"quantity", "output"}:
+    if kinds & {"quantity", "output"}:
         return
     if joint.text[:1].isalpha() or kinds - {"modifier", "before", "degree", "suffix"}:
         raise part.refuse([joint, *after], "this is joined to an expectation and says nothing of its own")

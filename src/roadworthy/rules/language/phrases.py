@@ -350,16 +350,10 @@ def noun_follows(words: Words, at: int) -> bool:
     """Return whether a word such as "that" or "her" stands before a noun rather than for one."""
     if words[at].lower in ("it", "he", "she", "him", "they", "them"):
         return False
-    following = at + 1
-    return (
-        following < len(words)
-        and words[following].pos in ("NOUN", "PROPN", "ADJ")
-        and not (
-            words[at].lower in ("this", "that")
-            and is_verb(words[following])
-            and words[following].tag == "VBZ"
-        )
-    )
+    if at + 1 >= len(words) or words[at + 1].pos not in ("NOUN", "PROPN", "ADJ"):
+        return False
+    verb = is_verb(words[at + 1]) and words[at + 1].tag == "VBZ"
+    return not (verb and words[at].lower in ("this", "that"))
 
 
 def _value(words: Words, at: int) -> tuple[tuple[str, str], int] | None:
@@ -368,13 +362,8 @@ def _value(words: Words, at: int) -> tuple[tuple[str, str], int] | None:
         at += 1
     if at >= len(words) or words[at].lower not in lexicon.VALUES:
         return None
-    following = at + 1
-    if following < len(words) and words[following].lower in SETS["ones"]:
-        following += 1
-    elif (
-        following < len(words)
-        and words[following].pos in ("NOUN", "PROPN", "ADJ", "PUNCT")
-        and words[following].lower not in (",", "and", ".")
-    ):
-        return None
-    return lexicon.VALUES[words[at].lower], following
+    value, after = lexicon.VALUES[words[at].lower], words[at + 1 : at + 2]
+    if after and after[0].lower in SETS["ones"]:
+        return value, at + 2
+    described = after and after[0].pos in ("NOUN", "PROPN", "ADJ", "PUNCT")
+    return None if described and after[0].lower not in (",", "and", ".") else (value, at + 1)
