@@ -188,7 +188,7 @@ class TestTheDoor:
 
     @pytest.mark.parametrize("height", [0, -3, math.nan, math.inf])
     def test_heights_that_are_none(self, height: float) -> None:
-        with pytest.raises(InputError, match="height must be a number of pixels"):
+        with pytest.raises(InputError, match="height must be above 0 and finite"):
             parse("case go: true endcase").cases({}, height=height)
 
     def test_unbound_functions_are_named(self) -> None:

@@ -238,7 +238,7 @@ def test_reliability_asks_for_what_was_typed(asked: Callable[..., str]) -> None:
         "report.reliability:ReliabilityReport papers.reliability:ranking_of cli.reliability:planned "
         "cli.reliability:_check_same_task "
         "images:read_image visual_change.tolerance:measure_change papers.reliability_figures:draw_thresholds "
-        "reliability.human:estimate_thresholds reliability.human.thresholds:write_study "
+        "reliability.human.thresholds:estimate_thresholds reliability.human.thresholds:write_study "
         "studies:read_human_answers report.plots:save papers.reliability:level_table "
         "papers.reliability:study_levels papers.reliability_figures:distribution_figure "
         "papers.reliability_figures:range_figure cli.reliability:frames_of cli.reliability:write_document "
@@ -491,10 +491,10 @@ def test_the_other_commands_ask_for_what_was_typed(asked: Callable[..., str], tm
     (tmp_path / "s.yaml").touch()
     said = asked(
         "cli.running:planned cli.running:run_plan cli.running:answer_of cli.running:outcome_lines "
-        "runs.suites:estimate_suite runs.executors:executor_for cli.running:plan_suite "
+        "runs.suites.estimating:estimate_suite runs.executors:executor_for cli.running:plan_suite "
         "cli.running:read_suite cli.results:StoredRun cli.results:compare cli.results:write_comparison "
         "cli.results:as_document cli.results:cells_of cli.results:signed cli.results:sentence cli.results:RunSize cli.results:asdict cli.tool:Listing selftest:selftest "
-        "selftest:as_document selftest:as_markdown selftest:fault_table selftest:sentence cli.tool:write_json "
+        "selftest.running:as_document selftest.running:as_markdown selftest.running:fault_table selftest:sentence cli.tool:write_json "
         "cli.tool:write_text cli.models:import_files cli.serving:server",
         {
             f"run s.yaml {HOW} --only R1 --only night -n 4 --seed 5": None,

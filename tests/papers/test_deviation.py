@@ -161,9 +161,9 @@ def test_nothing_violates() -> None:
 def test_bad_input() -> None:
     with pytest.raises(InputError, match="at least one model"):
         study_deviation([])
-    with pytest.raises(InputError, match="λ above 0"):
+    with pytest.raises(InputError, match="λ must be above 0"):
         study_deviation([answers()], lam=0)
-    with pytest.raises(InputError, match="ε of at least 0"):
+    with pytest.raises(InputError, match="ε must be 0 or more"):
         study_deviation([answers()], epsilon=-1)
 
 

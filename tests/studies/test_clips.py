@@ -565,7 +565,7 @@ def test_lengths_at_their_borders() -> None:
         Lengths(16)
     with pytest.raises(InputError, match=r"more than 0 s .* got 0 to 15 s"):
         Lengths(0)
-    with pytest.raises(InputError, match="at least one sector, got 0"):
+    with pytest.raises(InputError, match="sectors of a clip must be 1 or more, got 0"):
         Lengths(sectors=0)
     # Exactly as long as the shortest is long enough, and one sector may be asked for.
     assert spans(rated_clips(drive(10, 10), "good")) == [(("town-01",), 9.9), (("town-02",), 10.0)]

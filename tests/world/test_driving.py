@@ -102,7 +102,7 @@ def test_actuators_have_limits() -> None:
     [
         (lambda: advance(VehicleState(0, 0, 0), float("nan"), 1, 0.1), "finite numbers, got nan and 1"),
         (lambda: advance(VehicleState(0, 0, 0), 0, 1, 0.0), "seconds of a step must be above 0, got 0"),
-        (lambda: Simulation("meadow", frames_per_second=0), "above 0, got 0"),
+        (lambda: Simulation("meadow", frames_per_second=0), "must be above 0 and finite, got 0"),
         (lambda: Simulation("meadow", traffic=-1), "traffic must be from 0 to 5, got -1"),
         (lambda: Simulation("medow"), "did you mean 'meadow'"),
     ],

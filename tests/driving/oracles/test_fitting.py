@@ -336,7 +336,7 @@ def test_a_metric_that_gets_worse_downwards_is_exported_with_its_sign_turned() -
 def test_an_export_refuses_what_a_fit_does() -> None:
     for change, message in (
         ({"give_up": 2}, "expected to give up 0 to 1 nominal sectors, got 2"),
-        ({"form": "table"}, "expected the form"),
+        ({"form": "table"}, "the form must be one of figure-1, implication, got 'table'"),
         ({"directions": ["sideways"]}, "expected up or down"),
     ):
         with pytest.raises(InputError, match=message):

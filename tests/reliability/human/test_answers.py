@@ -39,7 +39,7 @@ def test_other_names_of_columns_and_fidelity(tmp_path: Path) -> None:
     assert first.visual_change == pytest.approx(0.3)
     assert second.visual_change == 0.0  # VIF > 1: the change improves the image
     assert first.rater is None
-    with pytest.raises(InputError, match="no column 'anser' to map: did you mean 'answer'"):
+    with pytest.raises(InputError, match="there is no column 'anser': did you mean 'answer'"):
         read_answers(file, {"anser": "human_label"})
 
 

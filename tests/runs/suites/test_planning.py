@@ -410,7 +410,7 @@ class TestNamedFrames:
     @pytest.mark.parametrize(
         ("data", "said"),
         [
-            ("frames: [town-000100]", "world:town has no frame 'town-000100' in its 100"),
+            ("frames: [town-000100]", "world:town has 100 frames, and none is 'town-000100'"),
             ("frames: []", "mine.suite.yaml:3:"),
             ("frames: [17]", "mine.suite.yaml:3:"),
         ],

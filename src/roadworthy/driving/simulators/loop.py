@@ -33,7 +33,7 @@ class Controls:
         >>> Controls(steering=float("nan"))
         Traceback (most recent call last):
         ...
-        roadworthy.errors.InputError: steering must be a finite number, got nan
+        roadworthy.errors.InputError: steering must be finite, got nan
     """
 
     steering: float

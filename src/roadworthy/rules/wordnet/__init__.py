@@ -4,7 +4,8 @@ The lexicon comes from WordNet 3.0, Copyright 2006 by Princeton University; its 
 the file LICENSE and holds for `lexicon.json.gz`. Nothing is read before the first question.
 
 Example:
-    >>> from roadworthy.rules.wordnet import match_element, wup
+    >>> from roadworthy.rules.wordnet.elements import match_element
+    >>> from roadworthy.rules.wordnet.lexicon import wup
     >>> match_element("limousine").element
     'vehicle'
     >>> round(wup("person.n.01", "pedestrian.n.01"), 3)

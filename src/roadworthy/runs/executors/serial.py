@@ -92,8 +92,8 @@ def executor_for(
         >>> executor_for("threads")
         Traceback (most recent call last):
         ...
-        roadworthy.errors.UnknownNameError: there is no executor 'threads'; known names are processes, ray, \
-serial
+        roadworthy.errors.UnknownNameError: there is no executor 'threads': known names are processes, \
+ray, serial
     """
     check_known("there is no executor", name, EXECUTORS, UnknownNameError)
     if workers is not None and (type(workers) is not int or workers < 1):

@@ -334,10 +334,13 @@ def clipped(how: str) -> Callable[[Iterable[nn.Parameter], Settings], torch.opti
 
     def made(parameters: Iterable[nn.Parameter], settings: Settings) -> torch.optim.Optimizer:
         kept = list(parameters)
-        found = torch.optim.Adam(kept, lr=settings.learning_rate, weight_decay=settings.weight_decay)
-
+        adam = torch.optim.Adam(kept, lr=settings.learning_rate, weight_decay=settings.weight_decay)
         clip: Any = nn.utils.clip_grad_norm_ if how == "norm" else nn.utils.clip_grad_value_
-        found.register_step_pre_hook(lambda *_: clip(kept, _CLIP))
-        return found
+
+        def clip_gradients(*_: object) -> None:
+            clip(kept, _CLIP)
+
+        adam.register_step_pre_hook(clip_gradients)
+        return adam
 
     return made
