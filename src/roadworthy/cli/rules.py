@@ -14,6 +14,12 @@ Options:
     engines (FILE): A YAML file of image engines; or shipped, for the learned ones that come with Roadworthy,
         on frames of the built-in world; or migan, to remove things, once it is imported.
     rule (-r SENTENCE): The rule.
+    drive (SIMULATOR): Let the models drive there, such as world:town: what a rule changes comes during the
+        drive and lasts, and the outcome is judged over it. -o KEY=VALUE are its options then.
+    seconds (S): How long a drive goes on after the change; 15 if left out.
+    places (N): From how many places of the track drives start; from each sector if left out.
+    seeds (N): With how many seeds of traffic from each place.
+    frames (WHICH): Of which drives what the camera saw is kept: none, failing or all.
 """
 
 from __future__ import annotations
@@ -229,6 +235,16 @@ class RuleOptions(TestedOptions):
     realism: Literal["believable", "any"] = "believable"
     clip: float | None = None
     engines: Path | None = None
+    drive: str | None = None
+    seconds: float | None = None
+    places: int | None = None
+    seeds: int | None = None
+    frames: Literal["none", "failing", "all"] | None = None
+
+    def suite(self, command: str, requirements: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """Return the suite; rules that drive need no frames."""
+        suite = super().suite(command, requirements)
+        return {**suite, "data": {}} if self.drive else suite
 
     def settings(self) -> dict[str, Any]:
         """Return how rules are tried, as entries of a suite say it."""
@@ -239,6 +255,12 @@ class RuleOptions(TestedOptions):
             "realism": self.realism,
             "clip": self.clip,
             "engines": None if self.engines is None else str(self.engines),
+            "drive": self.drive,
+            "options": parse_options(self.option or []) if self.drive else None,
+            "seconds": self.seconds,
+            "places": self.places if self.places is not None else self.sample if self.drive else None,
+            "seeds": self.seeds,
+            "frames": self.frames,
         }
 
 
@@ -280,6 +302,7 @@ def run(
         roadworthy rules run --rules examples/rules/paper.rules --model dave2 --model epoch --sample 100
         roadworthy rules run --rules mine.rules --threshold 0,10%,20% --shrink 3 --allow 5%
         roadworthy rules run --rules paper.rules --only R5 --data camvid:path --model dave2-udacity
+        roadworthy rules run --drive world:town --rule "If a pedestrian steps onto the road, stop before it."
     """
     for name, value in (("--shrink", shrink), ("--worst", worst), ("--passes", passes)):
         check_number(name, value, least=0)
@@ -292,8 +315,11 @@ def run(
     lines = [f"{id} is left out: {reason}" for id, reason in skipped.items()]
 
     def made_of(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]]:
+        from roadworthy.report.drive_tables import driven_rules
         from roadworthy.report.rules import RulesReport, shrunk_table
 
+        if tested.drive:
+            return driven_rules(result)
         report = RulesReport(result, thresholds, tracked)
         shrunk = report.shrink(shrink)
         sheets = report.write_sheets(worst if how.images != "none" else 0)

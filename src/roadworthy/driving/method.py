@@ -15,7 +15,7 @@ from roadworthy.driving.drives import Drive
 from roadworthy.driving.drives.drive import partial_sectors
 from roadworthy.driving.metrics import MetricTable, compute
 from roadworthy.driving.requirements import METHOD, WHOLE_DRIVE, DrivingQuality, label
-from roadworthy.driving.simulators import Scenario
+from roadworthy.driving.simulators import CaseScenario, Scenario
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
 
@@ -35,16 +35,10 @@ NO_FRAMES: Dataset = _NoFrames("none", ())
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Judged(Scenario):
+class _Judged(CaseScenario):
     """A scenario with what its drive is judged by, which may happen in another process than `cases`."""
 
     quality: DrivingQuality
-    requirement: str
-    number: int
-
-    @property
-    def key(self) -> tuple[str, int]:
-        return self.requirement, self.number
 
 
 class DrivingMethod(BaseMethod):

@@ -135,6 +135,10 @@ class Gauge:
         return _stop(self, frames, (_STANDING, _STANDING))[0][0] if self.kind == "stop" else None
 
 
+DRIVEN = ("collision", "lane", "headway")
+"""The kinds that only a drive shows."""
+
+
 def _signal(output: str, frame: Frame, answer: Prediction) -> float:
     if isinstance(answer, PlannedPath) and output == "speed":
         steps = np.diff(answer.points, axis=0, prepend=[[0.0, 0.0]])

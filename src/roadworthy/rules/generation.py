@@ -25,6 +25,7 @@ from roadworthy.frames import Frame
 from roadworthy.ontology import ontology
 from roadworthy.rules.amounts import CLOSER, FARTHER, AddedElsewhere, Faded, can_be_moved, levelled, scaled
 from roadworthy.rules.expectation import Expectation, Quantity
+from roadworthy.rules.gauges import DRIVEN, gauge_of
 from roadworthy.rules.language.times import motion_of
 from roadworthy.rules.reading import Rule, SceneChange
 from roadworthy.rules.timing import Timing
@@ -340,6 +341,15 @@ def plan_for(
         >>> [str(scenario) for scenario in plan_for(rule).scenarios]
         ['add(element=pedestrian)', 'add(element=pedestrian), closer']
     """
+    for block in rule.blocks:
+        kind = gauge_of(block.expectation.output).kind
+        if block.after or kind in DRIVEN:
+            what = (
+                f"'after {block.after:g} s' is said of a drive"
+                if block.after
+                else f"{block.expectation} in a drive"
+            )
+            raise InputError(f"{what}, and images show none: add --drive world:town, or drive: in a suite")
     make = _TransformFinder(tuple(engines), gallery, traffic, realism)
     blocks: list[list[_Made]] = []
     for block in rule.blocks:

@@ -155,6 +155,7 @@ class Block:
         notes: Where less is tested than the words say, and what to write instead, a sentence each.
         bound: What its words gave to the reading, by their first character in the rule.
         timing: When in a clip the relation must hold; None where single frames are judged.
+        after: Seconds of a drive after which it changes; 0 where the rule does not say.
     """
 
     changes: tuple[SceneChange, ...]
@@ -167,6 +168,7 @@ class Block:
     notes: tuple[str, ...] = field(default=(), compare=False)
     bound: Mapping[int, str] = field(default_factory=dict, compare=False)
     timing: Timing | None = None
+    after: float = 0.0
 
     @property
     def expected(self) -> str:

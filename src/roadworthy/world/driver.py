@@ -16,12 +16,14 @@ from roadworthy.frames import PlannedPath, Signals
 from roadworthy.frames.path import FRONT
 from roadworthy.world.camera import Camera, Floats
 from roadworthy.world.conditions import Conditions
-from roadworthy.world.roadside import traffic_after
+from roadworthy.world.roadside import crosses, traffic_after
 from roadworthy.world.scene import Scene, Scenery, WorldObject
 from roadworthy.world.track import LANE_CENTRE, LANE_WIDTH, Track
 
 WHEELBASE = 2.7
 MAX_STEERING = 25.0  # degrees at the wheels
+AXLE_TO_FRONT = 3.5
+"""Metres from the ego-vehicle's rear axle, which its place is that of, to its front."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,8 @@ _PREVIEW = np.arange(0.0, 61.0, 2.0)
 _CORRECTION_LENGTH = 8.0  # metres over which an error in position is driven out
 _CAR_LENGTH, _STANDSTILL_GAP = 4.4, 3.0
 _LOOKOUT = 70.0  # metres; no cause counts from farther away
+_HARD, _NEARLY, _LAG = 3.5, 1.0, 0.4  # m/s², metres, and seconds until a foot has moved
+_OTHERS_BRAKE = 4.0  # m/s² that vehicles ahead are expected to brake with
 
 # Cause: seen from this many metres, factor right in front of us, factor at that distance.
 _REACTIONS: dict[str, tuple[float, float, float]] = read_yaml(
@@ -147,7 +151,32 @@ def careful_driver(scene: Scene) -> Signals:
     speed = min(_road_speed(scene.track, scene.s), _posted_speed(causes))
     for caution in _cautions(scene.conditions, causes):
         speed *= caution.factor
+    speed = min([speed, *(_stopping(scene, actor) for actor in scene.actors if _is_in_the_way(actor))])
     return Signals(speed=speed, steering=lane_keeping(scene.track, scene.s, scene.d, scene.yaw))
+
+
+def _is_in_the_way(thing: WorldObject) -> bool:
+    """Return whether something that we stop for is in our lane, or walks towards it."""
+    if not thing.blocks or (thing.element == "vehicle" and math.cos(thing.yaw) <= 0):
+        return False
+    if thing.element == "traffic light":
+        return thing.d > 0 and thing.kind == "red"
+    goal = min(thing.until, LANE_WIDTH) if crosses(thing) else thing.d
+    return min(thing.d, goal) < LANE_WIDTH and max(thing.d, goal) > 0
+
+
+def _stopping(scene: Scene, thing: WorldObject) -> float:
+    """Return the speed from which we stop behind something, if it brakes as well."""
+    gap = scene.track.ahead(scene.s, thing.s) - AXLE_TO_FRONT
+    if not -_BEFORE < gap < _LOOKOUT:
+        return math.inf
+    half = _CAR_LENGTH / 2 if thing.element == "vehicle" else 0.0
+    pace = 0.0 if crosses(thing) else thing.speed
+    room = gap - half - _BEFORE - _LAG * scene.speed + pace**2 / (2 * _OTHERS_BRAKE)
+    # Who is nearly there stands, and who would have to brake harder later on does all he can now.
+    if room < _NEARLY or scene.speed**2 > 2 * _HARD * room:
+        return 0.0
+    return math.sqrt(2 * _BRAKING * room)
 
 
 def lane_keeping(track: Track, s: float, d: float, yaw: float) -> float:

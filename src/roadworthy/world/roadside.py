@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from functools import lru_cache
@@ -22,6 +23,10 @@ _KINDS = ("car", "car", "car", "car", "van", "truck", "school bus")
 _COLORS = ("white", "black", "silver", "grey", "blue", "red", "silver", "white", "green", "brown", "orange")
 _SAFE_GAP = 9.0
 _SAME_LANE = 1.7
+_ACROSS = 0.7  # of the sine of a yaw, from which on somebody crosses
+_YIELDING = 4.0  # m/s² with which others brake for people on the road
+# Metres behind and before our rear axle, and to each side of it, that nobody walks into.
+_BODY = (1.3, 4.0, 1.4)
 
 
 class _Cast:
@@ -111,7 +116,8 @@ def traffic_around(track: Track, s: float, rng: Generator, density: float) -> tu
 def traffic_after(scene: Scene, dt: float) -> tuple[WorldObject, ...]:
     """Return the actors of a scene ``dt`` seconds later; nobody drives into the one ahead."""
     length = scene.track.length
-    riding = [actor for actor in scene.actors if actor.element in ("vehicle", "bicyclist")]
+    # Whoever walks on the road is in the way of those who drive there.
+    riding = [actor for actor in scene.actors if actor.element in ("vehicle", "bicyclist") or crosses(actor)]
     # Most are nowhere near each other, and all pairs at once tell so in a tenth of the time.
     places = np.asarray([actor.s for actor in riding])
     apart = np.abs(places[:, None] - places) % length
@@ -122,9 +128,30 @@ def traffic_after(scene: Scene, dt: float) -> tuple[WorldObject, ...]:
             others[riding[one].id].append(riding[other])
     moved = []
     for actor in scene.actors:
+        if crosses(actor):
+            moved.append(_a_step_on(actor, scene, dt))
+            continue
+        if actor.braking:
+            actor = dataclasses.replace(actor, speed=max(0.0, actor.speed - actor.braking * dt))
         pace = _pace(actor, scene, others[actor.id]) if actor.element == "vehicle" else actor.speed
         moved.append(actor.at((actor.s + _direction(actor) * pace * dt) % length))
     return tuple(moved)
+
+
+def crosses(thing: WorldObject) -> bool:
+    """Return whether somebody walks across the road, or did and stands where that ended."""
+    return thing.element == "pedestrian" and abs(math.sin(thing.yaw)) > _ACROSS
+
+
+def _a_step_on(walker: WorldObject, scene: Scene, dt: float) -> WorldObject:
+    """Return somebody who crosses, a step farther; nobody walks into the ego-vehicle."""
+    way = math.copysign(1.0, math.sin(walker.yaw))
+    left = max(0.0, way * (walker.until - walker.d))
+    d = walker.d + way * min(left, walker.speed * dt)
+    beside = -_BODY[0] < scene.track.ahead(scene.s, walker.s) < _BODY[1]
+    if beside and abs(d - scene.d) < _BODY[2] and abs(d - scene.d) < abs(walker.d - scene.d):
+        return walker
+    return dataclasses.replace(walker, d=d)
 
 
 def _direction(actor: WorldObject) -> float:
@@ -138,7 +165,9 @@ def _pace(actor: WorldObject, scene: Scene, others: Sequence[WorldObject]) -> fl
     for other in others:
         if abs(other.d - actor.d) < _SAME_LANE:
             gap = direction * track.ahead(actor.s, other.s)
-            if 0 < gap < _SAFE_GAP + 4:
+            if 0 < gap < _SAFE_GAP + 4 and crosses(other):
+                pace = min(pace, math.sqrt(2 * _YIELDING * max(0.0, gap - _SAFE_GAP / 2)))
+            elif 0 < gap < _SAFE_GAP + 4:
                 pace = min(pace, other.speed * max(0.0, (gap - _SAFE_GAP + 2) / 6))
     gap = direction * track.ahead(actor.s, scene.s)
     if 0 < gap < _SAFE_GAP + 8 and abs(scene.d - actor.d) < _SAME_LANE:

@@ -58,6 +58,9 @@ class Details(TypedDict, total=False):
     value: int
     look: int
     speed: float
+    until: float
+    braking: float
+    blocks: bool
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,9 @@ class WorldObject:
         value: The number on a speed limit sign (km/h).
         look: Chooses among appearances (clothes, crown, windows).
         speed: Metres per second along its own yaw.
+        until: Where somebody who walks across the road stops, in metres to the right of the centre line.
+        braking: What a vehicle loses of its speed, in m/s².
+        blocks: Whether the careful driver stops for it in our lane, instead of only driving slowly.
 
     Example:
         >>> WorldObject(1, "vehicle", s=20, d=1.75, kind="school bus").attributes
@@ -91,6 +97,9 @@ class WorldObject:
     value: int = 50
     look: int = 0
     speed: float = 0.0
+    until: float = math.inf
+    braking: float = 0.0
+    blocks: bool = False
 
     def __post_init__(self) -> None:
         check_number("an object's id", self.id, SceneError, least=1, most=LAST_ID)

@@ -144,6 +144,11 @@ class Simulation:
         self._now = Observation(scene, state, time, laps, self._events(scene), self.camera)
         return self._now
 
+    def change(self, scene: Scene) -> Observation:
+        """Go on in another scene, such as one with somebody more on the road; what is changed lasts."""
+        self._now = dataclasses.replace(self._now, scene=scene)
+        return self._now
+
     def _events(self, scene: Scene) -> frozenset[str]:
         happens = {
             "centre line crossed": scene.d - EGO_HALF_WIDTH < 0,

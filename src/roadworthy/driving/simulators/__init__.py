@@ -15,24 +15,29 @@ from __future__ import annotations
 # Each registers its simulator.
 from roadworthy.driving.simulators import donkey, served, udacity  # noqa: F401
 from roadworthy.driving.simulators.loop import (
+    ChangeableSimulator,
     Controls,
     DriveLimits,
     DriveRecorder,
     DrivingSimulator,
+    ScenarioChange,
     Situation,
     drive,
     open_simulator,
     pedals,
 )
-from roadworthy.driving.simulators.scenarios import Scenario, ScenarioDriver
+from roadworthy.driving.simulators.scenarios import CaseScenario, Scenario, ScenarioDriver
 from roadworthy.driving.simulators.world import WorldSimulator
 
 __all__ = [
+    "CaseScenario",
+    "ChangeableSimulator",
     "Controls",
     "DrivingSimulator",
     "DriveLimits",
     "DriveRecorder",
     "Scenario",
+    "ScenarioChange",
     "ScenarioDriver",
     "Situation",
     "WorldSimulator",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from roadworthy.frames import Frame, Signals
 from roadworthy.models import SystemUnderTest
 from roadworthy.models.protocols import Driver
 from roadworthy.registry import simulators
+
+if TYPE_CHECKING:
+    from roadworthy.world import Scene
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,62 @@ class DrivingSimulator(Protocol):
     def close(self) -> None:
         """Let go of sockets and processes; a second call does nothing."""
         ...
+
+
+class ScenarioChange(Protocol):
+    """What changes during a drive, at one moment and for good."""
+
+    @property
+    def after(self) -> float:
+        """Seconds after the start."""
+        ...
+
+    @property
+    def words(self) -> str:
+        """What changes, in plain words."""
+        ...
+
+    @property
+    def steps(self) -> Sequence[Mapping[str, Any]]:
+        """What changes, as data: `op` (add, remove, replace), `target`, `properties`, `distance` and more."""
+        ...
+
+    def in_world(self, scene: Scene, /) -> tuple[Scene, tuple[int, ...]]:
+        """Return a scene of the built-in world as it is then, with the ids of what came."""
+        ...
+
+
+@runtime_checkable
+class ChangeableSimulator(DrivingSimulator, Protocol):
+    """A simulator in which something can change during a drive; that lasts until the next reset.
+
+    From then on its situations have the event `changed`, and the signals `change_ahead`, the metres along the
+    road from our front to what came, `change_distance`, those between both outlines, and `others_distance`,
+    those to the nearest of all others, as far as it knows them.
+    """
+
+    def check_change(self, change: ScenarioChange, /) -> None:
+        """Refuse what cannot change here, before the first step.
+
+        Raises:
+            InputError: It cannot; says what would be possible.
+        """
+        ...
+
+    def change(self, change: ScenarioChange, /) -> None:
+        """Make the change now.
+
+        Raises:
+            NotApplicable: It is not possible where the vehicle is now.
+        """
+        ...
+
+
+def refused_change(simulator: object, name: str) -> str:
+    """Return that nothing can change during a drive in a simulator, or a class of them; empty if it can."""
+    if all(callable(getattr(simulator, one, None)) for one in ("check_change", "change")):
+        return ""
+    return f"nothing can be changed during a drive in {name}: it offers no change(); drive in world:town"
 
 
 def pedals(controls: Controls, steering: float, speed: float, limit: float) -> float:
@@ -299,6 +358,7 @@ class DriveRecorder:
 
 
 _STANDING = 0.1  # m/s
+_MOMENT = 1e-6  # seconds; rounding
 
 
 @dataclass(frozen=True)
@@ -354,6 +414,7 @@ def drive(
     limits: DriveLimits | None = None,
     recorder: DriveRecorder | None = None,
     watch: Callable[[Situation], None] | None = None,
+    change: ScenarioChange | None = None,
 ) -> Drive:
     """Let a model drive and return the recorded drive.
 
@@ -369,8 +430,11 @@ def drive(
         limits: When the drive ends.
         recorder: Where the drive is recorded; keep it to have what was driven when this raises.
         watch: Called with every situation, for progress and films.
+        change: What changes on the way; the simulator must be a `ChangeableSimulator`.
 
     Raises:
+        InputError: The simulator cannot make the change.
+        NotApplicable: The change is not possible where the vehicle is then.
         SystemUnderTestError: The model failed, answered NaN, or said nothing to drive by.
         SimulatorError: The simulator died, stopped answering or sent what cannot be used.
 
@@ -387,6 +451,7 @@ def drive(
     situation = simulator.reset()
     recorder.add(situation)
     standing_since = situation.time
+    waiting = _checked(simulator, change)
     while True:
         if watch is not None:
             watch(situation)
@@ -397,10 +462,23 @@ def drive(
             return recorder.finished(ended, simulator.notes)
         controls = _controls(driver, situation)
         recorder.answered(controls)
+        if waiting and change and situation.time > change.after - _MOMENT:
+            waiting.change(change)
+            waiting = None
         situation = simulator.step(controls)
         # The step that completes the last lap ends the last sector; it is not the first again.
         home = limits.laps is not None and situation.laps >= limits.laps
         recorder.add(replace(situation, sector=None) if home else situation)
+
+
+def _checked(simulator: DrivingSimulator, change: ScenarioChange | None) -> ChangeableSimulator | None:
+    """Return the simulator if something is to change in it."""
+    if change is None:
+        return None
+    if not isinstance(simulator, ChangeableSimulator):
+        raise InputError(refused_change(simulator, simulator.name))
+    simulator.check_change(change)
+    return simulator
 
 
 def _controls(driver: Driver, situation: Situation) -> Controls:

@@ -8,6 +8,7 @@ import time
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
@@ -20,7 +21,14 @@ from roadworthy._files import BROKEN_ZIP, check_zip, file_name, parse_json, repl
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.drives.drive import failing_sectors
 from roadworthy.driving.drives.readers import write_drive
-from roadworthy.driving.simulators.loop import DriveLimits, DriveRecorder, Situation, drive, open_simulator
+from roadworthy.driving.simulators.loop import (
+    DriveLimits,
+    DriveRecorder,
+    ScenarioChange,
+    Situation,
+    drive,
+    open_simulator,
+)
 from roadworthy.errors import InputError, SimulatorError, SystemUnderTestError
 from roadworthy.frames import Frame
 from roadworthy.images import decode_image, encode_image
@@ -139,6 +147,26 @@ class Scenario:
         return str(self.options.get("track", self.options.get("scene", "")))
 
 
+@dataclass(frozen=True, kw_only=True)
+class CaseScenario(Scenario):
+    """A scenario of a requirement's case.
+
+    Attributes:
+        requirement: The requirement's id.
+        number: The number of the drive in it.
+        change: What changes on the way.
+    """
+
+    requirement: str
+    number: int
+    change: ScenarioChange | None = None
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What a kept drive is called."""
+        return self.requirement, self.number
+
+
 def kept_drive(folder: Path, requirement: str, system: str, number: int = 1) -> tuple[Path, Path]:
     """Return where a drive of a run is kept, and the frames of it.
 
@@ -177,15 +205,14 @@ class ScenarioDriver:
         if not isinstance(scenario, Scenario):
             raise InputError(f"expected a Scenario to drive through, got {type(scenario).__name__}")
         simulator = open_simulator(scenario.simulator, **scenario.options)
+        change = getattr(scenario, "change", None)
+        driven_so = partial(drive, system, simulator, limits=scenario.limits, change=change)
         try:
             if self.keep is None:
-                recorder = DriveRecorder(system.name, scenario.track)
-                return drive(system, simulator, limits=scenario.limits, recorder=recorder)
+                return driven_so(recorder=DriveRecorder(system.name, scenario.track))
             keeper = _Keeper(self.keep, scenario, system.name)
             try:
-                driven = drive(
-                    system, simulator, limits=scenario.limits, recorder=keeper.recorder, watch=keeper.watch
-                )
+                driven = driven_so(recorder=keeper.recorder, watch=keeper.watch)
             except BaseException as error:
                 keeper.write(_failure(error), simulator.notes)
                 raise

@@ -9,19 +9,20 @@ delay, lifts before it brakes, and does not brake for what lifting takes care of
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from contextlib import suppress
 from itertools import compress
 
 import numpy as np
 
 from roadworthy import world
 from roadworthy.driving.drives.drive import Rectangle, distances
-from roadworthy.driving.simulators.loop import SECTOR_LENGTH, Controls, Situation
-from roadworthy.errors import InputError, check_number
+from roadworthy.driving.simulators.loop import SECTOR_LENGTH, Controls, ScenarioChange, Situation
+from roadworthy.errors import InputError, NotApplicable, check_known, check_number
 from roadworthy.registry import simulators
 from roadworthy.world.driver import WHEELBASE
 from roadworthy.world.shapes import mesh_of
-from roadworthy.world.simulation import EGO_HALF_WIDTH, EGO_LENGTH, REAR_OVERHANG
+from roadworthy.world.simulation import EGO_HALF_WIDTH, EGO_LENGTH, FAULTS, REAR_OVERHANG
 from roadworthy.world.track import LANE_CENTRE, LANE_WIDTH, ROAD_HALF_WIDTH
 
 _SMOOTHING = 0.4  # seconds over which wishes are averaged
@@ -110,6 +111,7 @@ def _resistance(speed: float) -> float:
 
 _IN_VIEW = 150.0  # metres; nobody farther away is measured
 _TOUCHING = 12.0  # metres along the track within which two vehicles may touch
+_USERS = ("vehicle", "bicyclist", "pedestrian")
 _FRONT = EGO_LENGTH - REAR_OVERHANG  # metres from our rear axle to our front
 _WALKING = 8.0  # metres from the centre line; the careful driver slows down for pedestrians within
 
@@ -161,6 +163,19 @@ class TrafficAround:
             ),
         }
 
+    def change(self, added: Collection[int]) -> dict[str, float]:
+        """Return how far away what a change added is, and all others; NaN where there is nobody."""
+        ahead = [
+            ahead - _FRONT - (_half_length(actor) if actor.element == "vehicle" else 0.0)
+            for ahead, actor in self._near
+            if actor.id in added
+        ]
+        return {
+            "change_ahead": min(ahead, default=math.nan),
+            "change_distance": self._nearest(actor.id in added for _, actor in self._near),
+            "others_distance": self._nearest(actor.element in _USERS for _, actor in self._near),
+        }
+
     def _lead(self) -> tuple[world.WorldObject | None, float]:
         """Return the vehicle ahead in our lane, and the metres from our front to its rear."""
         found: tuple[world.WorldObject | None, float] = (None, math.nan)
@@ -192,6 +207,8 @@ def _half_length(actor: world.WorldObject) -> float:
     return mesh_of(actor, near=True).footprint[0] / 2
 
 
+CAREFUL = "careful"
+"""The driver without a fault."""
 _SIGNS = {"stop", "yield", "turn", "speed limit"}
 _HAZARDS = {"pedestrian", "bicyclist", "red", "yellow", "vehicle"}
 _HAZARD_FACTOR = 0.9  # a vehicle far ahead slows nobody down much and is no hazard
@@ -232,6 +249,7 @@ class WorldSimulator:
         scenery: Which of the track's furnishings.
         fps: Steps per second.
         start: Where the drive starts, in metres along the track.
+        driver: Who the model ``truth`` is: careful, or a driver with a fault, such as pedestrian-blind.
 
     Raises:
         InputError: There is no such track or weather.
@@ -260,8 +278,12 @@ class WorldSimulator:
         scenery: int = 0,
         fps: float = 15.0,
         start: float = 0.0,
+        driver: str = CAREFUL,
     ) -> None:
         check_number("start", start, above=-math.inf, below=math.inf)
+        check_known("there is no driver", driver, (CAREFUL, *FAULTS))
+        self._driver = FAULTS[driver].driver if driver in FAULTS else None
+        self._added: tuple[int, ...] | None = None
         self.name = f"world:{path}"
         self.track = world.track(path)
         self._limits = world.VehicleLimits()
@@ -284,6 +306,7 @@ class WorldSimulator:
     def reset(self) -> Situation:
         """Put the ego-vehicle at the start, in the middle of its lane, at the careful driver's speed."""
         self._distance = self.along = self._furthest = 0.0
+        self._added = None
         self._now = self._simulation.reset(self._start)
         self._foot = Foot(self._limits, self._dt, self._now.state.speed)
         return self._situation(self._now, None)
@@ -301,6 +324,18 @@ class WorldSimulator:
         self._now = seen
         return self._situation(seen, before)
 
+    def check_change(self, change: ScenarioChange, /) -> None:
+        """Refuse what cannot change here; see `ChangeableSimulator`."""
+        with suppress(NotApplicable):
+            change.in_world(self._simulation.reset(self._start).scene)
+
+    def change(self, change: ScenarioChange, /) -> None:
+        """Make a change now; see `ChangeableSimulator`."""
+        if self._now is None:
+            raise InputError("the simulator must be reset before something changes in it")
+        scene, self._added = change.in_world(self._now.scene)
+        self._now = self._simulation.change(scene)
+
     def close(self) -> None:
         """There is nothing to let go of."""
 
@@ -308,8 +343,11 @@ class WorldSimulator:
         around = TrafficAround(seen, before, self._dt)
         clearance = self._clearance(seen)
         frame = seen.frame
+        changed = {} if self._added is None else around.change(self._added)
         target = frame.signals.speed if frame.signals.speed is not None else math.nan
         steered = frame.signals.steering if frame.signals.steering is not None else math.nan
+        if self._driver is not None:
+            frame = frame.replace(signals=self._driver(seen.scene))
         collision = around.collision()
         careful_for = world.cautions(seen.scene)
         sign = any(one.cause in _SIGNS for one in careful_for)
@@ -331,8 +369,10 @@ class WorldSimulator:
                 "target_speed": target,
                 "target_steering": steered,
                 **around.signals(),
+                **changed,
             },
             {
+                **({"changed": True} if self._added is not None else {}),
                 "crash": collision or abs(seen.scene.d) > ROAD_HALF_WIDTH,
                 "collision": collision,
                 "line crossing": clearance <= 0,

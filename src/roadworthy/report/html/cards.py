@@ -243,6 +243,7 @@ def _number(row: Row, name: str) -> float | None:
 
 _READERS: dict[str, Callable[[Requirement, Row], RowReading]] = {
     "rules": _rules,
+    "rules-drive": _rules,
     "coverage": _coverage,
     "reliability": _reliability,
     "bbsl": _bbsl,
@@ -475,7 +476,7 @@ def card_of(requirement: Requirement, row: Row, digests: list[str], thumbnails: 
         if images is None:
             unshown = "This page has no room for more images; they are in the run."
         elif not digests:
-            driven = requirement.method == "driving"
+            driven = requirement.method in ("driving", "rules-drive")
             unshown = "No images are kept of drives." if driven else "No image of this case was kept."
         return FailureCard(row, reading, seen, unshown=unshown)
     corners = changed_region(images[0].image, images[-1].image) if len(images) > 1 else None

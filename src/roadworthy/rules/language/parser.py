@@ -166,7 +166,7 @@ def _accounted(words: Words, blocks: list[Block]) -> Rule:
         number = stop
     for found in AWAY.finditer(words.text):
         bound[found.start()] = f"{metres_of(found):g} m away"
-    bound |= {one.span[0]: str(one.timing) for one in time_words(words.text)}
+    bound |= {one.span[0]: one.gives for one in time_words(words.text)}
     return Rule(words.text, tuple(blocks), tuple(_bound_runs(words, bound)))
 
 

@@ -190,7 +190,7 @@ def _with_decimals(whole: int, words: Sequence[str], place: int) -> tuple[float,
     return float(f"{whole}.{digits}"), place
 
 
-Kind: TypeAlias = Literal["number", "share", "speed", "steering", "acceleration", "length"]
+Kind: TypeAlias = Literal["number", "share", "speed", "steering", "acceleration", "length", "time"]
 
 EXAMPLES = {kind: tuple(text.split(", ")) for kind, text in _FILE["examples"].items()}
 ANY = EXAMPLES["number"]
@@ -204,6 +204,7 @@ LONGEST_UNIT = max(len(unit.split()) for unit in UNITS)
 OTHER_UNITS = frozenset(_FILE["other units"].split())
 """Known, but no unit of what models predict."""
 
+_OF_UNITS = {"m": "length", "s": "time"}
 NO_NUMBERS = frozenset(["nan", "inf", "infinity", "infinite"])
 
 
@@ -236,7 +237,7 @@ class QuantityMatch:
             RuleError: It is a quantity of something else.
         """
         gauge = gauge_of(output)
-        own = "length" if gauge.unit == "m" else output if output in EXAMPLES else "number"
+        own = _OF_UNITS.get(gauge.unit, output if output in EXAMPLES else "number")
         if self.kind not in ("number", "share", own):
             raise self.words.refuse(f"'{self.words}' is no quantity of {output}", EXAMPLES[own])
         if self.kind == "number" != own and self.value:

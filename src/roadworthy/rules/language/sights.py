@@ -28,7 +28,7 @@ _SPEAKS = re.compile(filled(_FILE["speaks"], _FILE["parts"]))
 SEEN = re.compile(_FILE["parts"]["SEEN"])
 
 _SINGULAR = ("man", "woman", "person", "kid", "cyclist")
-LEAST = {"overlap": 0.5, "kept": 0.9, "labelled": 0.5, "stop": 0.0}
+LEAST = {"overlap": 0.5, "kept": 0.9, "labelled": 0.5, "stop": 0.0, "collision": 0.0, "lane": 0.0}
 """What is asked for where no number is said."""
 
 
@@ -104,7 +104,8 @@ def read_sight(
         trouble = f"a detector has no box of the {thing.word}"
     if kind in ("kept", "count") and thing.which == "ahead":
         trouble = "what is ahead is not told apart here: say 'the road', or 'the number of detected vehicles'"
-    if kind in ("labelled", "clearance") and thing.which != "added" and not trouble:
+    placed = ("labelled", "clearance", *(["collision"] if thing.word != ANYTHING else []))
+    if kind in placed and thing.which != "added" and not trouble:
         trouble = f"where the {thing.word} is, is known only of what is added"
     return Sight(role, _output(kind, thing), stop, amounts[0] if amounts else None, trouble)
 
@@ -122,6 +123,9 @@ def _output(kind: str, thing: _Thing) -> str:
         "offset": "distance from the path before",
         "clearance": f"distance of the path from {phrase}",
         "stop": f"distance of the stop from {there}",
+        "collision": f"distance from {phrase if thing.which == 'added' else 'others'}",
+        "lane": "distance from the lines of the lane",
+        "headway": "time behind the vehicle ahead",
     }[kind]
 
 
@@ -236,6 +240,8 @@ def is_person(word: str) -> bool:
 
 
 def _is_added(word: str, added: Collection[str]) -> bool:
+    if word == ANYTHING:
+        return False
     named, said = ontology().resolve_with_properties(word)
     known = map(ontology().resolve_with_properties, added)
     return any(ontology().is_a(one.name, named.name) and said.items() <= its.items() for one, its in known)

@@ -21,9 +21,11 @@ _WHEN = re.compile(rf"\b(?:{'|'.join(filled(one, _PARTS) for one in _FILE['when'
 _NUMBER = re.compile(filled("({DIGITS}|{COUNT})( {HALF})?[ -]?({UNIT})( {HALF})?", _PARTS), re.IGNORECASE)
 _MORE = re.compile(filled(r"\s*{MORE}", _PARTS), re.IGNORECASE)
 _MOVES = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in _FILE["moves"].items()}
+_STANDS = re.compile(_FILE["stands"], re.IGNORECASE)
 # With "not" before them: never, or not always?
 _ALL_TIMES = re.compile(r"at all times|(?:the whole|all the) time", re.IGNORECASE)
 _NOT = re.compile(r"(?:\bnot\b|n['’]t\b)[^,.;!?]*$", re.IGNORECASE)
+_ONE_AFTER = "one time says after how long it changes; what should happen comes within a time: 'within 3 s'"
 _EXAMPLE = "If a pedestrian appears on the roadside, the ego-vehicle should slow down within 2 s."
 
 
@@ -35,11 +37,18 @@ class TimeWords:
         timing: What they mean; None where they cannot be used.
         span: Their first character in the rule and the one after their last.
         problem: Why they cannot be used.
+        after: Of words that say when something changes during a drive, after how many seconds.
     """
 
     timing: Timing | None
     span: tuple[int, int]
     problem: str = ""
+    after: float = 0.0
+
+    @property
+    def gives(self) -> str:
+        """What they gave to the reading."""
+        return f"after {self.after:g} s" if self.after else str(self.timing)
 
 
 def time_words(text: str) -> Iterator[TimeWords]:
@@ -53,13 +62,19 @@ def time_words(text: str) -> Iterator[TimeWords]:
     for found in _WHEN.finditer(text):
         others = text[: found.start()] + " " + text[found.end() :]
         times = (found["within"], found["lasting"])
-        named = [word for thing in found.groups() if thing and thing not in times for word in thing.split()]
+        said = (*times, found["after"])
+        named = [word for thing in found.groups() if thing and thing not in said for word in thing.split()]
         if not all(re.search(rf"\b{re.escape(word)}", others, re.IGNORECASE) for word in named):
             continue  # of something that the rule does not speak of
         if any(times) and (more := _MORE.match(text, found.end())):
             yield TimeWords(None, (found.start(), more.end()), "a time has one number")
             continue
         try:
+            if after := _seconds(found["after"]):
+                # What a time may be is the same.
+                Timing(after)
+                yield TimeWords(None, found.span(), after=after)
+                continue
             yield TimeWords(Timing(*map(_seconds, times)), found.span())
         except InputError as error:
             yield TimeWords(None, found.span(), str(error))
@@ -94,8 +109,15 @@ def timed(text: str, blocks: Sequence[Block]) -> list[Block]:
         RuleError: A time is said of a condition, twice, is out of range, or does not suit what is expected.
     """
     timing: Timing | None = None
+    blocks = list(blocks)
     steady = {one.expectation.negated or one.expectation.allows_no_change for one in blocks}
     for one in time_words(text):
+        if one.after:
+            number = next((n for n, block in enumerate(blocks) if _is_of_change(text, block, one)), None)
+            if number is None or blocks[number].after:
+                raise _refused(_ONE_AFTER, text, one)
+            blocks[number] = replace(blocks[number], after=one.after)
+            continue
         said = one.timing or Timing()
         late, mixed = said.within and True in steady, said.lasting and len(steady) > 1
         all_times = _ALL_TIMES.fullmatch(text, *one.span) and _NOT.search(text[: one.span[0]])
@@ -111,7 +133,7 @@ def timed(text: str, blocks: Sequence[Block]) -> list[Block]:
         timing = said if timing is None else _joined(text, timing, one)
     if timing and timing.lasting and True in steady:
         timing = replace(timing, within=0.0)
-    return [replace(block, timing=timing) for block in blocks] if timing else list(blocks)
+    return [replace(block, timing=timing) for block in blocks] if timing else blocks
 
 
 def _refused(reason: str, text: str, one: TimeWords) -> RuleError:
@@ -128,6 +150,15 @@ def _joined(text: str, first: Timing, one: TimeWords) -> Timing:
     return Timing(first.within or second.within, first.lasting or second.lasting)
 
 
+def _is_of_change(text: str, block: Block, one: TimeWords) -> bool:
+    """Return whether "after 3 s" is said of what changes: before or in the condition, or right after it."""
+    start, condition, outcome = one.span[0], block.condition[0][0], block.outcome[0][0]
+    if outcome < condition:
+        return start >= condition
+    end = max(stop for _, stop in block.condition)
+    return start < outcome and (start < end or not text[end:start].strip())
+
+
 def _in_condition(text: str, blocks: Sequence[Block], one: TimeWords) -> bool:
     """Return whether a time stands among the words of a condition, or ends it: "appears within 2 s, …"."""
     start, stop = one.span
@@ -141,6 +172,18 @@ def _in_condition(text: str, blocks: Sequence[Block], one: TimeWords) -> bool:
             if end <= start and not between and later and text[stop:].lstrip().startswith(","):
                 return True
     return False
+
+
+def is_standing(rule: Rule, block: Block) -> bool:
+    """Return whether the condition of a block says that what comes stands.
+
+    Example:
+        >>> from roadworthy.rules import parse
+        >>> rule = parse("If a truck stands in the oncoming lane, slow down.")
+        >>> is_standing(rule, rule.blocks[0])
+        True
+    """
+    return any(_STANDS.search(rule.text, *run) for run in block.condition)
 
 
 def motions_of(rule: Rule) -> list[str]:

@@ -13,6 +13,7 @@ Link: TypeAlias = Literal["supported by", "in context of"]
 
 _HOW = {
     "rules": "changing frames as the sentence says and comparing the answers before and after",
+    "rules-drive": "changing scenarios as the sentence says and judging how the model drives on",
     "coverage": "searching for changes that raise coverage and bounding the error under them",
     "reliability": "sampling changes inside the range that people tolerate and bounding what is lost",
     "bbsl": "comparing the case that detections lead to with the case that the ground truth leads to",

@@ -10,12 +10,13 @@ from roadworthy.runs.suites.kinds.bbsl import BbslKind
 from roadworthy.runs.suites.kinds.coverage import CoverageKind
 from roadworthy.runs.suites.kinds.driving import DrivingKind
 from roadworthy.runs.suites.kinds.reliability import ReliabilityKind
-from roadworthy.runs.suites.kinds.rules import RulesKind
+from roadworthy.runs.suites.kinds.rules import DrivenRulesKind, RulesKind
 
 __all__ = ["FORMS", "KINDS", "Context", "Kind", "Part", "kind_of"]
 
 _EVERY: tuple[Kind[Any, Any], ...] = (
     RulesKind(),
+    DrivenRulesKind(),
     CoverageKind(),
     ReliabilityKind(),
     BbslKind(),
@@ -32,5 +33,5 @@ _OF_FORMS = {form: one for one in _EVERY for form in one.forms}
 
 
 def kind_of(entry: EntryForm) -> Kind[Any, Any]:
-    """Return the kind of an entry."""
-    return _OF_FORMS[type(entry)]
+    """Return the kind of an entry; rules that say where to drive are of another one."""
+    return KINDS[DrivenRulesKind.name] if getattr(entry, "drive", None) else _OF_FORMS[type(entry)]

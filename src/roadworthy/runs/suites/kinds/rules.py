@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from roadworthy.errors import InputError, RuleError, check_known
+from roadworthy.frames import Signals
+from roadworthy.models import Simulator
 from roadworthy.models.recorded import SEES_NO_CHANGE, Truth
 from roadworthy.runs.suites.forms import EntryForm, Number, Some, Text, Tolerance, setting
-from roadworthy.runs.suites.kinds.base import Context, Kind, OtherTask, Part
+from roadworthy.runs.suites.kinds.base import Context, Kind, OtherTask, Part, other_task
 from roadworthy.runs.suites.opening import Facts, OpenedData
 
 if TYPE_CHECKING:
     from roadworthy.cases import Method
+    from roadworthy.rules.drives import DrivePlace, DrivePlan, RuleChange
     from roadworthy.rules.generation import RulePlan
+    from roadworthy.rules.reading import Rule
     from roadworthy.transforms import Transform
 
 
@@ -47,6 +53,30 @@ class _RuleSettings(EntryForm):
         "Engines that run code or call services need --allow-commands.",
         None,
     )
+    drive: Text | None = setting(
+        "A simulator, such as world:town: the model drives, and what the rule changes comes during the drive "
+        "and lasts; the outcome is judged over the drive. No data is needed then.",
+        None,
+    )
+    options: dict[str, Any] = setting(
+        "Options of the simulator, such as {weather: rainy, fps: 10}.", default_factory=dict
+    )
+    seconds: Number = setting("How long a drive goes on after the change.", 15.0, gt=0, le=600)
+    places: int | None = setting(
+        "From how many places of the track drives start; from the beginning of each sector if left out.",
+        None,
+        ge=1,
+    )
+    seeds: int = setting("With how many seeds of traffic from each place.", 1, ge=1, le=1000)
+    frames: Literal["none", "failing", "all"] = setting(
+        "Of which drives what the camera saw is kept.", "none"
+    )
+
+    @property
+    def drives_alone(self) -> dict[str, Any]:
+        """What only drives have and is said here."""
+        names = {"options", "seconds", "places", "seeds", "frames"}
+        return self.model_dump(include=names, exclude_defaults=True)
 
 
 class RuleForm(_RuleSettings):
@@ -75,15 +105,14 @@ class RulesForm(_RuleSettings):
     only: Some | None = setting("Only these of the file's rules, by their ids.", None)
 
 
+P = TypeVar("P")
+_STANDING = 1e9  # seconds; who stops for something may stand until the end
 _BUILT_IN = "what is built in"
 _SMALLEST = 20  # pixels that things are high, at least, where the model sees them
 
 
-class RulesKind(Kind[RuleForm | RulesForm, "RulePlan"]):
+class _OfRules(Kind[RuleForm | RulesForm, P]):
     """A rule is a sentence; a file of rules stands for all of its rules."""
-
-    name = "rules"
-    forms = (RuleForm, RulesForm)
 
     def read_ahead(self, entries: Sequence[RuleForm | RulesForm], context: Context) -> None:
         """Read the sentences of many entries at once, each once."""
@@ -93,11 +122,7 @@ class RulesKind(Kind[RuleForm | RulesForm, "RulePlan"]):
 
             context.known.update(zip((("rule", text) for text in texts), parse_all(texts), strict=True))
 
-    def may_end_early(self, part: Part[RulePlan]) -> bool:
-        """Return that rules on single frames may; clips of one drive overlap, whatever the data says."""
-        return part.inside.timing is None
-
-    def parts(self, entry: RuleForm | RulesForm, context: Context) -> Iterator[Part[RulePlan]]:
+    def parts(self, entry: RuleForm | RulesForm, context: Context) -> Iterator[Part[P]]:
         """Yield a part for each rule."""
         if isinstance(entry, RuleForm):
             yield self._part("", entry.rule, entry, context)
@@ -122,17 +147,45 @@ class RulesKind(Kind[RuleForm | RulesForm, "RulePlan"]):
                 # The words that are underlined stand in the other file.
                 raise InputError(f"{where}: {error}") from error
 
+    @abstractmethod
+    def _part(self, name: str, text: str, entry: RuleForm | RulesForm, context: Context) -> Part[P]:
+        """Return the part of one rule of an entry."""
+
+    def cases(self, part: Part[P], frames: int) -> int:
+        """Return a case for each frame."""
+        return frames
+
+
+def _read(words: str, context: Context) -> Rule:
+    """Return a rule that may have been read before."""
+    from roadworthy.rules import parse
+
+    rule: Rule | RuleError = context.known.get(("rule", words)) or parse(words)
+    if isinstance(rule, RuleError):
+        raise rule
+    return rule
+
+
+class RulesKind(_OfRules["RulePlan"]):
+    """Rules on frames, and on clips of them."""
+
+    name = "rules"
+    forms = (RuleForm, RulesForm)
+
+    def may_end_early(self, part: Part[RulePlan]) -> bool:
+        """Return that rules on single frames may; clips of one drive overlap, whatever the data says."""
+        return part.inside.timing is None
+
     def _part(self, name: str, text: str, entry: RuleForm | RulesForm, context: Context) -> Part[RulePlan]:
-        from roadworthy.rules import parse
         from roadworthy.rules.expectation import Quantity, read_tolerance
         from roadworthy.rules.generation import plan_for
         from roadworthy.transforms.engines.engine import transform_named
 
+        for key in entry.drives_alone:
+            raise InputError(f"{key} is about drives: say where, as in drive: world:town, or leave it out")
         engines = () if entry.engines is None else context.read_engines(entry.engines)
         words = _words(text)
-        rule = context.known.get(("rule", words)) or parse(words)
-        if isinstance(rule, RuleError):
-            raise rule
+        rule = _read(words, context)
         usable = () if isinstance(entry, RuleForm) and entry.by else engines
         plan = plan_for(rule, usable, gallery=entry.gallery, traffic=entry.traffic, realism=entry.realism)
         if isinstance(entry, RuleForm) and entry.by:
@@ -212,9 +265,126 @@ class RulesKind(Kind[RuleForm | RulesForm, "RulePlan"]):
 
         return RulesMethod({id: part.inside for id, part in parts.items()})
 
-    def cases(self, part: Part[RulePlan], frames: int) -> int:
-        """Return a case for each frame."""
-        return frames
+
+class DrivenRulesKind(_OfRules["DrivePlan"]):
+    """Rules whose entries say where to drive: a case is a drive from one place."""
+
+    name = "rules-drive"
+    forms = ()
+    needs_data = False
+
+    def _part(self, name: str, text: str, entry: RuleForm | RulesForm, context: Context) -> Part[DrivePlan]:
+        from roadworthy.rules.drives import DrivePlan
+        from roadworthy.rules.expectation import read_tolerance
+
+        chosen = entry.model_dump(exclude_defaults=True)
+        for key in ("gallery", "traffic", "realism", "clip", "engines", "by", "after"):
+            if key in chosen:
+                raise InputError(f"{key} is about single frames: leave it out where the rule drives")
+        words = _words(text)
+        rule = _read(words, context)
+        expected = rule.blocks[0].expectation
+        if (same := entry.same.get(expected.output)) is not None:  # type: ignore[call-overload]
+            expected = expected.with_tolerance(read_tolerance(same))
+        plan = DrivePlan(rule, expected, entry.seconds)
+        parameters = {"drive": entry.drive, "same": entry.same, "seed": context.seed, **entry.drives_alone}
+        places = tuple(_places(plan, entry, context))
+        return Part(name, words, parameters, replace(plan, places=places), rule.notes)
+
+    def misfit(self, part: Part[DrivePlan], facts: Facts) -> str:
+        """A rule needs a model that drives, and itself decides on what the rule speaks of."""
+        if reason := other_task(facts, "regression", "one must steer or choose a speed to drive"):
+            return reason
+        network = getattr(facts.model.system, "network", facts.model.system)
+        answered = facts.known.as_dict() if isinstance(facts.known, Signals) else None
+        answered = getattr(getattr(network, "output", None), "signals", answered)
+        asked = ("steering",) if part.inside.steers else ("speed", "throttle")
+        if answered is not None and not any(one in answered for one in asked):
+            return f"{facts.model.name} does not predict {' or '.join(asked)}, and drives as another says"
+        return ""
+
+    def signals(self, part: Part[DrivePlan]) -> Collection[str]:
+        """Return what the rule speaks of."""
+        return ("steering",) if part.inside.steers else ("speed",)
+
+    def method(self, parts: Mapping[str, Part[DrivePlan]], context: Context) -> Method:
+        """Return one method for all."""
+        from roadworthy.rules.drives import DrivenRulesMethod
+
+        return DrivenRulesMethod({id: part.inside for id, part in parts.items()})
+
+    def simulator(self, part: Part[DrivePlan], keep: Path | None = None) -> Simulator | None:
+        """Return what opens the simulators."""
+        from roadworthy.driving.simulators import ScenarioDriver
+
+        return ScenarioDriver(keep)
+
+    def cases(self, part: Part[DrivePlan], frames: int) -> int:
+        """Return a case for each place and seed."""
+        return len(part.inside.places)
+
+
+def _places(plan: DrivePlan, entry: RuleForm | RulesForm, context: Context) -> Iterator[DrivePlace]:
+    """Yield where a rule is tried, evenly over the track.
+
+    Raises:
+        InputError: The simulator cannot be opened, or cannot make the change.
+    """
+    from roadworthy.driving.simulators import ChangeableSimulator, open_simulator
+    from roadworthy.driving.simulators.loop import checked_simulator, refused_change
+    from roadworthy.driving.simulators.world import world_sectors
+    from roadworthy.registry import simulators
+    from roadworthy.rules.drives import RuleChange
+    from roadworthy.world import track
+
+    assert entry.drive is not None
+    name, _, path = entry.drive.partition(":")
+    checked_simulator(entry.drive, **entry.options)
+    if reason := refused_change(simulators.get(name), entry.drive):
+        raise InputError(reason)
+    starts: list[tuple[str, dict[str, Any]]] = [(entry.drive, {})]
+    if name == "world":
+        road = track(path or "meadow")
+        names = () if "start" in entry.options else world_sectors(road)
+        length = road.length / max(1, len(names))
+        starts = [(one, {"start": round(number * length, 3)}) for number, one in enumerate(names)] or starts
+    most = min(entry.places or len(starts), context.sample or len(starts), len(starts))
+    chosen = [starts[number * len(starts) // most] for number in range(most)]
+    first = int(entry.options.get("seed", 0))
+    seeds = range(first, first + entry.seeds) if name == "world" or entry.seeds > 1 else (None,)
+    tried = [(place, told, seed) for place, told in chosen for seed in seeds]
+    for number, (place, told, seed) in enumerate(tried, 1):
+        change = RuleChange(plan.rule, context.seed + (seed or 0))
+        options = {**entry.options, **told, **({} if seed is None else {"seed": seed})}
+        if number == 1 and name == "world":
+            # Others wait for a connection when they are opened.
+            simulator = open_simulator(entry.drive, **options)
+            assert isinstance(simulator, ChangeableSimulator)
+            simulator.check_change(change)
+        label = place if len(seeds) == 1 else f"{place} seed {seed}"
+        yield _place(plan, entry, change, options, (label, place), number)
+
+
+def _place(
+    plan: DrivePlan,
+    entry: RuleForm | RulesForm,
+    change: RuleChange,
+    options: Mapping[str, Any],
+    names: tuple[str, str],
+    number: int,
+) -> DrivePlace:
+    from roadworthy.driving.simulators import CaseScenario, DriveLimits
+    from roadworthy.rules.drives import DrivePlace
+
+    assert entry.drive is not None
+    limits = DriveLimits(laps=None, seconds=change.after + entry.seconds, standing=_STANDING)
+    asked = CaseScenario(
+        entry.drive, options, limits, entry.frames, requirement="", number=2 * number - 1, change=change
+    )
+    before = replace(asked, change=None, number=2 * number, frames="none")
+    told = {"simulator": entry.drive, **{f"option.{key}": str(value) for key, value in options.items()}}
+    told |= {"change.1": change.words, "drive": asked.number}
+    return DrivePlace(*names, told, before if plan.compares else None, asked)
 
 
 def _clips(parts: Mapping[str, Part[RulePlan]], data: OpenedData) -> Iterator[str]:
