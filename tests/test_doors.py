@@ -28,6 +28,7 @@ from roadworthy.web.jobs.worker import work_on
 RULE = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down."
 SEEN = "If a pedestrian appears on the roadside, the detector must detect the added pedestrian."
 TIMED = "If it rains, then the ego-vehicle should slow down within 1 s."
+DRIVEN = "If it becomes foggy after 1 s, then the ego-vehicle should slow down."
 SPEC = """
 exfunction vehicleExists(): bool vehicle(): bb near(): interval endexfunction
 precondition [vehicleExists() = true] endprecondition
@@ -70,6 +71,15 @@ QUESTIONS = [
         ),
         ("rules", "run", "--rule", TIMED, "--data", "world:town", "--sample", "2", "--clip", "0.5"),
         "a clip must take 1 s at least for 'within 1 s', got 0.5",
+    ),
+    Question(
+        "drives",
+        (
+            "rules", "run", "--rule", DRIVEN, "--drive", "world:meadow", "-o", "fps=4", "-o", "traffic=0",
+            "--places", "2", "--seconds", "3",
+        ),
+        ("rules", "run", "--rule", DRIVEN, "--drive", "world:town", "--clip", "3"),
+        "clip is about single frames: leave it out where the rule drives",
     ),
     Question(
         "reliability",
@@ -222,6 +232,7 @@ def test_every_door_refuses_the_same(question: Question, tmp_path: Path) -> None
                 "rules": {"rule": RULE},
                 "sights": {"rule": RULE},
                 "clips": {"rule": TIMED, "clip": 0.5},
+                "drives": {"rule": DRIVEN, "drive": "world:town", "clip": 3},
                 "reliability": {"reliability": "frost"},
                 "coverage": {"coverage": "neuron"},
                 "bbsl": {"bbsl": "stop.bbsl", "values": {"near": [120, 160]}},

@@ -61,7 +61,7 @@ _MOVED = (
 _BRAKES = 3.0  # m/s² of a vehicle ahead that brakes
 _LATELY = 15  # rows, of a second or so
 _SLOWEST = 3.0  # m/s of a vehicle that drives
-_STANDS = 0.5  # m/s
+_STANDS, _DRIVES = 0.5, 1.0  # m/s
 _STRONG = 3.5  # m/s² of the braking that is lacking
 _STOPPED = "distance left before it where the vehicle stands, and below 0 the braking that is lacking"
 _JUDGED = ("signal", "stop", "clearance", "collision", "lane", "headway")
@@ -331,7 +331,7 @@ def judged_drive(
     drive = _Changed(plan, changed, first)
     drive.check_possible()
     values = drive.values()
-    others = values if before is None else _at_same_places(plan, changed, before)
+    others = np.zeros_like(values) if before is None else _at_same_places(plan, changed, before)
     frames: list[FrameMargin] = []
     counted = drive.counted & np.isfinite(others) & ~np.isnan(values)
     unsaid = ""
@@ -426,8 +426,6 @@ class _Changed:
         found = np.arange(len(self.speed)) >= self.first
         if self.kind in ("signal", "stop"):
             found &= ~(np.maximum.accumulate(np.where(self.ahead < 0, 1, 0)) > 0)
-        if self.kind == "headway":
-            found &= ~(self.signal("lead_speed") < 1.0)
         return found
 
     def values(self) -> NDArray[np.float64]:
@@ -439,8 +437,9 @@ class _Changed:
             return self.signal("lateral_clearance")
         if self.kind == "headway":
             self.nothing = "no vehicle drives ahead after the change"
-            gap = self.signal("headway")
-            return np.where(np.isnan(gap), math.inf, gap / np.maximum(self.speed, 0.1))
+            drives = self.signal("lead_speed") >= _DRIVES
+            apart = np.where(drives, self.signal("headway") / np.maximum(self.speed, 0.1), math.inf)
+            return np.where(self.event("collision"), 0.0, apart)
         if self.kind == "stop":
             self.nothing = "there is nothing to stop before"
             stood = np.where(self.speed < _STANDS, self.ahead, np.minimum(self.ahead, -lacking))

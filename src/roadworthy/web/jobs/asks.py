@@ -305,7 +305,9 @@ def _opens(part: Form) -> bool:
         or bool(re.search(r'[/\\=]|"table"', json.dumps(others)))
         or "endcase" not in given.get("bbsl", "endcase")
         or isinstance(given.get("driving"), str)
-        or not all(word.startswith("world") for word in given.get("simulator", ()))
+        or not all(
+            word.startswith("world") for word in (*given.get("simulator", ()), given.get("drive", "world"))
+        )
     )
 
 

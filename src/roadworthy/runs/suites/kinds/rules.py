@@ -18,7 +18,7 @@ from roadworthy.runs.suites.kinds.base import Context, Kind, OtherTask, Part, ot
 from roadworthy.runs.suites.opening import Facts, OpenedData
 
 if TYPE_CHECKING:
-    from roadworthy.cases import Method
+    from roadworthy.cases import Method, Scalar
     from roadworthy.rules.drives import DrivePlace, DrivePlan, RuleChange
     from roadworthy.rules.generation import RulePlan
     from roadworthy.rules.reading import Rule
@@ -83,7 +83,10 @@ class RuleForm(_RuleSettings):
     """A rule: a sentence in plain English."""
 
     key = "rule"
-    sendable = EntryForm.sendable | {"rule", "same", "traffic", "realism", "clip"}
+    sendable = EntryForm.sendable | {
+        *("rule", "same", "traffic", "realism", "clip"),
+        *("drive", "seconds", "places", "seeds", "frames"),
+    }
     rule: Text = setting("If …, then …")
     by: Text | None = setting(
         "What makes the rule's one change instead of what is built in: a transform such as "
@@ -382,7 +385,10 @@ def _place(
         entry.drive, options, limits, entry.frames, requirement="", number=2 * number - 1, change=change
     )
     before = replace(asked, change=None, number=2 * number, frames="none")
-    told = {"simulator": entry.drive, **{f"option.{key}": str(value) for key, value in options.items()}}
+    told: dict[str, Scalar] = {
+        "simulator": entry.drive,
+        **{f"option.{key}": str(value) for key, value in options.items()},
+    }
     told |= {"change.1": change.words, "drive": asked.number}
     return DrivePlace(*names, told, before if plan.compares else None, asked)
 
