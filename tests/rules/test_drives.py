@@ -222,7 +222,10 @@ def test_a_drive_that_ends_before_the_change_is_not_applicable() -> None:
 
 
 def test_nobody_is_asked_to_stop_where_nobody_can_unless_he_drives_too_fast() -> None:
-    fast = {"change_ahead": [30, 22, 8, 0.5, -7, -14, -21], "change_distance": [30, 22, 8, 0.5, 0, 0, 0]}
+    fast: dict[str, Any] = {
+        "change_ahead": [30, 22, 8, 0.5, -7, -14, -21],
+        "change_distance": [30, 22, 8, 0.5, 0, 0, 0],
+    }
     with pytest.raises(NotApplicable, match=r"at 54 km/h nobody stops within 8 m: say 30 m ahead"):
         judged_drive(plan_of(STEPS), CASE, made_up([15.0] * 7, **fast, target_speed=[15.0] * 7))
     found = judged_drive(plan_of(STEPS), CASE, made_up([15.0] * 7, **fast, target_speed=[6.0] * 7))

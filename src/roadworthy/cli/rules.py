@@ -315,11 +315,8 @@ def run(
     lines = [f"{id} is left out: {reason}" for id, reason in skipped.items()]
 
     def made_of(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]]:
-        from roadworthy.report.drive_tables import driven_rules
         from roadworthy.report.rules import RulesReport, shrunk_table
 
-        if tested.drive:
-            return driven_rules(result)
         report = RulesReport(result, thresholds, tracked)
         shrunk = report.shrink(shrink)
         sheets = report.write_sheets(worst if how.images != "none" else 0)
@@ -331,7 +328,13 @@ def run(
 
     document = tested.suite("rules run", entries)
     document["passes"] = 0 if how.images == "none" else passes
-    return answered(document, how, Path("rules-out"), made_of, lines=lines)
+    return answered(document, how, Path("rules-out"), _of_drives if tested.drive else made_of, lines=lines)
+
+
+def _of_drives(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]]:
+    from roadworthy.report.drive_tables import driven_rules
+
+    return driven_rules(result)
 
 
 def _texts(sentences: Sequence[str], files: Sequence[Path]) -> dict[str, str]:

@@ -308,51 +308,37 @@ class DriveReport:
         ]
 
 
+_TOLD = {
+    **{"drive": "case", "status": "status", "margin": "margin"},
+    **{"reaction": "measure.reaction", "gap": "measure.gap", "ttc": "measure.time_to_collision"},
+    **{"slowest": "measure.lowest_speed", "reason": "reason"},
+}
+
+
 def driven_rules(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]]:
     """Return the drives of rules, a row each, the worst first; and the same for scripts."""
     tables, found = [], []
     for (rule, model), outcome in result.outcomes.items():
         plan = next(one.part.inside for one in result.plan.trials if one.requirement.id == rule)
         rows = sorted(read_rows(result.folder_of(rule, model)), key=_badness)
-        cells = tuple(
-            (
-                str(row["case"]),
-                str(row["status"]),
-                *(_cell(row, name) for name in ("margin", *_TOLD)),
-                str(row["reason"] or ""),
-            )
-            for row in rows
-        )
+        told = [{name: row.get(column) for name, column in _TOLD.items()} for row in rows]
+        cells = tuple(tuple(map(_cell, one.values())) for one in told)
         title = f"{rule} on {model}: {outcome.summary}"
-        columns = ("drive", "verdict", "margin", *(one.removeprefix("measure.") for one in _TOLD), "")
-        tables.append(ResultTable(title, columns, cells, plan.formula))
-        drives = [
-            {"drive": row["case"], "status": row["status"], "margin": row["margin"], "reason": row["reason"]}
-            | {name.removeprefix("measure."): row.get(name) for name in _TOLD}
-            | {"file": _file(result, rule, model, row)}
-            for row in rows
-        ]
+        tables.append(ResultTable(title, tuple(_TOLD), cells, plan.formula))
+        kept = [kept_drive(result.folder, rule, model, int(str(row["param.drive"])))[0] for row in rows]
+        files = [one.relative_to(result.folder).as_posix() if one.is_file() else "" for one in kept]
+        drives = [{**one, "file": file} for one, file in zip(told, files, strict=True)]
         said = {"rule": rule, "model": model, "status": str(outcome.status), "formula": plan.formula}
         found.append({**said, "summary": outcome.summary, "drives": drives})
     return tables, {"results": found, "notes": result.notes}
-
-
-_TOLD = ("measure.reaction", "measure.gap", "measure.time_to_collision", "measure.lowest_speed")
 
 
 def _badness(row: Mapping[str, Any]) -> float:
     return math.inf if row["margin"] is None else float(row["margin"])
 
 
-def _cell(row: Mapping[str, Any], name: str) -> str:
-    value = row.get(name)
-    return "" if value is None else f"{value:.3g}"
-
-
-def _file(result: SuiteResult, rule: str, model: str, row: Mapping[str, Any]) -> str:
-    """Return where the changed drive of a row is kept, below the folder of the run."""
-    path, _ = kept_drive(result.folder, rule, model, int(row["param.drive"]))
-    return path.relative_to(result.folder).as_posix() if path.is_file() else ""
+def _cell(value: object) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value or "")
 
 
 def _copy(source: Path, target: Path) -> None:

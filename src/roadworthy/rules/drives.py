@@ -11,7 +11,7 @@ import dataclasses
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ from roadworthy.rules.expectation import Expectation
 from roadworthy.rules.gauges import gauge_of
 from roadworthy.rules.language.times import is_standing, motion_of
 from roadworthy.rules.reading import Rule, SceneChange, changes_in_words, thing_in_words
-from roadworthy.rules.timing import SHORTEST, ClipMargin, FrameMargin, Timing, clip_margin
+from roadworthy.rules.timing import SHORTEST, FrameMargin, Timing, clip_margin
 from roadworthy.seeding import rng_for
 from roadworthy.world import Scene
 from roadworthy.world.driver import AXLE_TO_FRONT
@@ -44,8 +44,8 @@ from roadworthy.world.track import LANE_CENTRE, LANE_WIDTH, ROAD_HALF_WIDTH
 
 CHANGED = "changed"
 """The event of a drive that goes on from the change on."""
-USUAL_AFTER, USUAL_LENGTH = 2.0, 15.0
-"""Seconds until a change comes, and until a drive ends after it, where nobody says."""
+USUAL_AFTER = 2.0
+"""Seconds until a change comes where nobody says."""
 _LASTS = 0.5  # seconds for which somebody must slow down where a rule has no time
 _COMFORT, _LATEST, _DELAY = 3.0, 6.0, 0.7  # m/s² and seconds with which one stops for what is far, or near
 _CLEAR = 0.5  # metres that stay free between the ego-vehicle and what comes
@@ -59,7 +59,7 @@ _MOVED = (
     -6.0,
 )  # metres, where no distance is said and something is in the way
 _BRAKES = 3.0  # m/s² of a vehicle ahead that brakes
-_LATELY = 15  # rows, of a second or so
+_LATELY, _MOVES = 15, 0.3  # rows, of a second or so, and metres
 _SLOWEST = 3.0  # m/s of a vehicle that drives
 _STANDS, _DRIVES = 0.5, 1.0  # m/s
 _STRONG = 3.5  # m/s² of the braking that is lacking
@@ -178,13 +178,8 @@ class RuleChange:
         return dataclasses.replace(spot, across=across, details=details)
 
 
-class RecordedDrive(Protocol):
-    """What is known of a drive."""
-
-    time: NDArray[np.float64]
-    signals: Mapping[str, NDArray[np.float64]]
-    events: Mapping[str, NDArray[np.bool_]]
-    ended: str
+RecordedDrive: TypeAlias = Any
+"""A drive, with its `time`, `signals`, `events`, and how it `ended`: this room does not import that of driving."""
 
 
 @dataclass(frozen=True)
@@ -219,7 +214,7 @@ class DrivePlan:
 
     rule: Rule
     expectation: Expectation
-    seconds: float = USUAL_LENGTH
+    seconds: float = 15.0
     places: tuple[DrivePlace, ...] = ()
 
     def __post_init__(self) -> None:
@@ -334,6 +329,8 @@ def judged_drive(
     others = np.zeros_like(values) if before is None else _at_same_places(plan, changed, before)
     frames: list[FrameMargin] = []
     counted = drive.counted & np.isfinite(others) & ~np.isnan(values)
+    if not counted.any():
+        raise NotApplicable(drive.nothing)
     unsaid = ""
     for row in range(first, len(values)):
         time = float(changed.time[row])
@@ -346,10 +343,14 @@ def judged_drive(
         except NotApplicable as error:
             unsaid, holds, margin = error.reason, True, math.inf
         frames.append(FrameMargin(time, margin, holds))
-    whole = _whole(plan, frames, ended=drive.crashed)
+    if drive.crashed and (seen := [one for one in frames if one.visible]):
+        # Who crashed would have gone on as at the end.
+        last = max(frames[-1].time, seen[0].time + plan.timing.needed) + 0.1
+        frames.append(seen[-1]._replace(time=last))
+    whole = clip_margin(plan.timing, frames)
     if math.isinf(whole.margin):
         raise NotApplicable(unsaid or drive.nothing)
-    decides = first + min(whole.deciding, len(frames) - 1)
+    decides = min(first + whole.deciding, len(values) - 1)
     measures: dict[str, Scalar] = {
         "before.1": None if before is None else float(others[decides]),
         "after.1": float(values[decides]),
@@ -361,14 +362,6 @@ def judged_drive(
     reason = "" if whole.holds else drive.reason()
     status = Status.PASSED if whole.holds else Status.VIOLATED
     return Verdict(case.id, case.requirement_id, status, whole.margin, reason, measures=measures)
-
-
-def _whole(plan: DrivePlan, frames: list[FrameMargin], *, ended: bool) -> ClipMargin:
-    """Return what all frames say; who crashed would have gone on as at the end."""
-    if ended and frames and (seen := [one for one in frames if one.visible]):
-        last = max(frames[-1].time, seen[0].time + plan.timing.needed) + 0.1
-        frames = [*frames, seen[-1]._replace(time=last)]
-    return clip_margin(plan.timing, frames)
 
 
 def _at_same_places(plan: DrivePlan, changed: RecordedDrive, before: RecordedDrive) -> NDArray[np.float64]:
@@ -394,10 +387,10 @@ class _Changed:
         self.crashed = bool(self.event("crash")[first:].any())
 
     def signal(self, name: str) -> NDArray[np.float64]:
-        return self.drive.signals.get(name, np.full(len(self.drive.time), math.nan))
+        return np.asarray(self.drive.signals.get(name, np.full(len(self.drive.time), math.nan)))
 
     def event(self, name: str) -> NDArray[np.bool_]:
-        return self.drive.events.get(name, np.zeros(len(self.drive.time), np.bool_))
+        return np.asarray(self.drive.events.get(name, np.zeros(len(self.drive.time), np.bool_)))
 
     def check_possible(self) -> None:
         """Refuse to judge what no driver could do any more."""
@@ -409,16 +402,13 @@ class _Changed:
         # Who drives too fast has no excuse.
         usual = math.inf if np.isnan(target).all() else float(np.nanmax(target))
         speed, room = min(float(self.speed[self.first]), usual), float(self.ahead[self.first])
-        if (needed := speed**2 / (2 * _LATEST) + _DELAY * speed) > room > 0 and not self.moves_on():
+        # What drives on ahead of us leaves more room.
+        way = (self.signal("distance") + self.ahead)[self.first : self.first + 3]
+        needed = speed**2 / (2 * _LATEST) + _DELAY * speed
+        if needed > room > 0 and way[-1] - way[0] < _MOVES:
             raise NotApplicable(
                 f"at {speed * 3.6:.0f} km/h nobody stops within {room:.0f} m: say {math.ceil(needed)} m ahead"
             )
-
-    def moves_on(self) -> bool:
-        """Return whether what came drives on ahead of us."""
-        way = self.signal("distance") + self.ahead
-        rows = way[self.first : self.first + 3]
-        return len(rows) > 1 and bool(rows[-1] - rows[0] > 0.3)
 
     @property
     def counted(self) -> NDArray[np.bool_]:
@@ -459,20 +449,16 @@ class _Changed:
         closing = -np.diff(away) / np.where(steps > 0, steps, math.nan)
         with np.errstate(invalid="ignore", divide="ignore"):
             left = np.where(closing > 0.1, away[1:] / closing, math.nan)
-        lows = {
-            "gap": away,
-            "time_to_collision": left,
-            "lane_clearance": self.signal("lateral_clearance")[rows],
-            "lowest_speed": self.speed[rows],
-        }
+        lane, speed = self.signal("lateral_clearance")[rows], self.speed[rows]
+        lows = {"gap": away, "time_to_collision": left, "lane_clearance": lane, "lowest_speed": speed}
         return {name: None if np.isnan(one).all() else float(np.nanmin(one)) for name, one in lows.items()}
 
     def reason(self) -> str:
         """Return what happened, where something did."""
+        times = self.drive.time[self.first :] - self.drive.time[self.first]
         for name in ("collision", "crash", "line crossing"):
-            if (rows := np.flatnonzero(self.event(name)[self.first :])).size:
-                at = float(self.drive.time[self.first + rows[0]])
-                return f"{name} {at - float(self.drive.time[self.first]):.1f} s after the change"
+            if (happens := self.event(name)[self.first :]).any():
+                return f"{name} {times[happens][0]:.1f} s after the change"
         return ""
 
 

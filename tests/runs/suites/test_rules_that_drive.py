@@ -75,7 +75,8 @@ def test_a_blind_driver_is_violated_and_the_report_tells_by_how_much(
     assert len(list((tmp_path / "run" / "drives").glob("*.frames.zip"))) == 2
     page = publish(result).files["report"].read_text("utf-8")
     assert "stepping onto the road" in page
-    assert "No images are kept of drives." in page
+    assert page.count("The image of case town-0") == 2
+    assert "No images are kept of drives." not in page
 
 
 def test_the_change_and_the_drive_without_it_have_the_same_traffic(

@@ -130,21 +130,17 @@ class ScenarioChange(Protocol):
     @property
     def after(self) -> float:
         """Seconds after the start."""
-        ...
 
     @property
     def words(self) -> str:
         """What changes, in plain words."""
-        ...
 
     @property
     def steps(self) -> Sequence[Mapping[str, Any]]:
         """What changes, as data: `op` (add, remove, replace), `target`, `properties`, `distance` and more."""
-        ...
 
     def in_world(self, scene: Scene, /) -> tuple[Scene, tuple[int, ...]]:
         """Return a scene of the built-in world as it is then, with the ids of what came."""
-        ...
 
 
 @runtime_checkable
@@ -162,7 +158,6 @@ class ChangeableSimulator(DrivingSimulator, Protocol):
         Raises:
             InputError: It cannot; says what would be possible.
         """
-        ...
 
     def change(self, change: ScenarioChange, /) -> None:
         """Make the change now.
@@ -170,7 +165,6 @@ class ChangeableSimulator(DrivingSimulator, Protocol):
         Raises:
             NotApplicable: It is not possible where the vehicle is now.
         """
-        ...
 
 
 def refused_change(simulator: object, name: str) -> str:

@@ -108,6 +108,10 @@ class CameraFrames:
         film._where = f"{path}: "
         return film
 
+    def image_at(self, time: float) -> NDArray[np.uint8]:
+        """Return what was seen nearest to a time in seconds."""
+        return self._image(int(np.argmin(np.abs(np.array(self._times) - time))))
+
     def _image(self, row: int) -> NDArray[np.uint8]:
         return decode_image(self._frames[row], f"{self._where}{_FRAME.format(row)}")
 

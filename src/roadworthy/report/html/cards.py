@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -453,8 +453,27 @@ def cards_of(run: StoredRun, result: Result, most: int, thumbnails: Thumbnails) 
         digests = shown_images(row)
         if len(digests) == 1 and row.get("param.place") is not None:
             digests = [*_source(run, row), *digests]
-        cards.append(card_of(result.requirement, row, digests, thumbnails))
+        card = card_of(result.requirement, row, digests, thumbnails)
+        cards.append(card if card.images else replace(card, images=_filmed(run, row)))
     return cards
+
+
+def _filmed(run: StoredRun, row: Row) -> tuple[Thumbnail, ...]:
+    """Return three moments of a drive of which frames were kept: the change, what decides, a second later."""
+    from roadworthy.driving.simulators.scenarios import CameraFrames, kept_drive
+
+    drive, begin, time = (
+        _number(row, f"{one}") for one in ("param.drive", "measure.changed_at", "measure.time")
+    )
+    if drive is None or begin is None or time is None:
+        return ()
+    folder = run.folder.parents[2] if run.folder.parent.parent.name == "runs" else run.folder
+    path = kept_drive(folder, str(row["requirement"]), str(row["system"]), int(drive))[1]
+    if not path.is_file():
+        return ()
+    film = CameraFrames.read(path)
+    image = np.vstack([film.image_at(begin + one) for one in (0.0, time, time + 1.0)])
+    return (Thumbnail(small_copy(image), image.shape[1], image.shape[0], "", image),)
 
 
 def _source(run: StoredRun, row: Row) -> list[str]:

@@ -19,10 +19,14 @@ from roadworthy.runs.suites.opening import Facts, OpenedData
 
 if TYPE_CHECKING:
     from roadworthy.cases import Method, Scalar
-    from roadworthy.rules.drives import DrivePlace, DrivePlan, RuleChange
+    from roadworthy.rules.drives import DrivePlace, DrivePlan
     from roadworthy.rules.generation import RulePlan
     from roadworthy.rules.reading import Rule
     from roadworthy.transforms import Transform
+
+
+P = TypeVar("P")
+_DRIVES = {"drive", "seconds", "places", "seeds"}
 
 
 class _RuleSettings(EntryForm):
@@ -75,18 +79,14 @@ class _RuleSettings(EntryForm):
     @property
     def drives_alone(self) -> dict[str, Any]:
         """What only drives have and is said here."""
-        names = {"options", "seconds", "places", "seeds", "frames"}
-        return self.model_dump(include=names, exclude_defaults=True)
+        return self.model_dump(include={"options", "frames", *_DRIVES} - {"drive"}, exclude_defaults=True)
 
 
 class RuleForm(_RuleSettings):
     """A rule: a sentence in plain English."""
 
     key = "rule"
-    sendable = EntryForm.sendable | {
-        *("rule", "same", "traffic", "realism", "clip"),
-        *("drive", "seconds", "places", "seeds", "frames"),
-    }
+    sendable = EntryForm.sendable | {"rule", "same", "traffic", "realism", "clip"} | _DRIVES
     rule: Text = setting("If …, then …")
     by: Text | None = setting(
         "What makes the rule's one change instead of what is built in: a transform such as "
@@ -108,7 +108,6 @@ class RulesForm(_RuleSettings):
     only: Some | None = setting("Only these of the file's rules, by their ids.", None)
 
 
-P = TypeVar("P")
 _STANDING = 1e9  # seconds; who stops for something may stand until the end
 _BUILT_IN = "what is built in"
 _SMALLEST = 20  # pixels that things are high, at least, where the model sees them
@@ -306,10 +305,6 @@ class DrivenRulesKind(_OfRules["DrivePlan"]):
             return f"{facts.model.name} does not predict {' or '.join(asked)}, and drives as another says"
         return ""
 
-    def signals(self, part: Part[DrivePlan]) -> Collection[str]:
-        """Return what the rule speaks of."""
-        return ("steering",) if part.inside.steers else ("speed",)
-
     def method(self, parts: Mapping[str, Part[DrivePlan]], context: Context) -> Method:
         """Return one method for all."""
         from roadworthy.rules.drives import DrivenRulesMethod
@@ -328,69 +323,59 @@ class DrivenRulesKind(_OfRules["DrivePlan"]):
 
 
 def _places(plan: DrivePlan, entry: RuleForm | RulesForm, context: Context) -> Iterator[DrivePlace]:
-    """Yield where a rule is tried, evenly over the track.
+    """Yield where a rule is tried.
 
     Raises:
         InputError: The simulator cannot be opened, or cannot make the change.
     """
-    from roadworthy.driving.simulators import ChangeableSimulator, open_simulator
+    from roadworthy.driving.simulators import CaseScenario, DriveLimits, open_simulator
     from roadworthy.driving.simulators.loop import checked_simulator, refused_change
-    from roadworthy.driving.simulators.world import world_sectors
     from roadworthy.registry import simulators
-    from roadworthy.rules.drives import RuleChange
+    from roadworthy.rules.drives import DrivePlace, RuleChange
+
+    where = str(entry.drive)
+    checked_simulator(where, **entry.options)
+    if reason := refused_change(simulators.get(where.partition(":")[0]), where):
+        raise InputError(reason)
+    for number, (name, place, options) in enumerate(_starts(where, entry, context)):
+        change = RuleChange(plan.rule, context.seed + int(options.get("seed", 0)))
+        if not number and where.startswith("world"):
+            # Others wait for a connection when they are opened.
+            simulator: Any = open_simulator(where, **options)
+            simulator.check_change(change)
+        limits = DriveLimits(laps=None, seconds=change.after + entry.seconds, standing=_STANDING)
+        asked = CaseScenario(
+            where, options, limits, entry.frames, requirement="", number=2 * number + 1, change=change
+        )
+        before = replace(asked, change=None, number=2 * number + 2, frames="none") if plan.compares else None
+        told = {f"option.{key}": str(value) for key, value in options.items()}
+        known: dict[str, Scalar] = {"simulator": where, "change.1": change.words, "drive": asked.number}
+        yield DrivePlace(name, place, {**told, **known}, before, asked)
+
+
+def _starts(
+    where: str, entry: RuleForm | RulesForm, context: Context
+) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield what drives are called, from where they start, and by which options: evenly over the track."""
+    from roadworthy.driving.simulators.world import world_sectors
     from roadworthy.world import track
 
-    assert entry.drive is not None
-    name, _, path = entry.drive.partition(":")
-    checked_simulator(entry.drive, **entry.options)
-    if reason := refused_change(simulators.get(name), entry.drive):
-        raise InputError(reason)
-    starts: list[tuple[str, dict[str, Any]]] = [(entry.drive, {})]
-    if name == "world":
-        road = track(path or "meadow")
-        names = () if "start" in entry.options else world_sectors(road)
-        length = road.length / max(1, len(names))
-        starts = [(one, {"start": round(number * length, 3)}) for number, one in enumerate(names)] or starts
+    name, _, path = where.partition(":")
+    starts: list[tuple[str, dict[str, Any]]] = [(where, {})]
+    if name == "world" and "start" not in entry.options:
+        names = world_sectors(road := track(path or "meadow"))
+        length = road.length / len(names)
+        starts = [(one, {"start": round(number * length, 3)}) for number, one in enumerate(names)]
     most = min(entry.places or len(starts), context.sample or len(starts), len(starts))
-    chosen = [starts[number * len(starts) // most] for number in range(most)]
     first = int(entry.options.get("seed", 0))
-    seeds = range(first, first + entry.seeds) if name == "world" or entry.seeds > 1 else (None,)
-    tried = [(place, told, seed) for place, told in chosen for seed in seeds]
-    for number, (place, told, seed) in enumerate(tried, 1):
-        change = RuleChange(plan.rule, context.seed + (seed or 0))
-        options = {**entry.options, **told, **({} if seed is None else {"seed": seed})}
-        if number == 1 and name == "world":
-            # Others wait for a connection when they are opened.
-            simulator = open_simulator(entry.drive, **options)
-            assert isinstance(simulator, ChangeableSimulator)
-            simulator.check_change(change)
-        label = place if len(seeds) == 1 else f"{place} seed {seed}"
-        yield _place(plan, entry, change, options, (label, place), number)
-
-
-def _place(
-    plan: DrivePlan,
-    entry: RuleForm | RulesForm,
-    change: RuleChange,
-    options: Mapping[str, Any],
-    names: tuple[str, str],
-    number: int,
-) -> DrivePlace:
-    from roadworthy.driving.simulators import CaseScenario, DriveLimits
-    from roadworthy.rules.drives import DrivePlace
-
-    assert entry.drive is not None
-    limits = DriveLimits(laps=None, seconds=change.after + entry.seconds, standing=_STANDING)
-    asked = CaseScenario(
-        entry.drive, options, limits, entry.frames, requirement="", number=2 * number - 1, change=change
+    seeds = (
+        [{"seed": first + one} for one in range(entry.seeds)] if name == "world" or entry.seeds > 1 else [{}]
     )
-    before = replace(asked, change=None, number=2 * number, frames="none")
-    told: dict[str, Scalar] = {
-        "simulator": entry.drive,
-        **{f"option.{key}": str(value) for key, value in options.items()},
-    }
-    told |= {"change.1": change.words, "drive": asked.number}
-    return DrivePlace(*names, told, before if plan.compares else None, asked)
+    for number in range(most):
+        place, told = starts[number * len(starts) // most]
+        for seed in seeds:
+            label = place if len(seeds) == 1 else f"{place} seed {seed['seed']}"
+            yield label, place, {**entry.options, **told, **seed}
 
 
 def _clips(parts: Mapping[str, Part[RulePlan]], data: OpenedData) -> Iterator[str]:
