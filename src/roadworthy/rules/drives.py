@@ -179,7 +179,7 @@ class RuleChange:
 
 
 RecordedDrive: TypeAlias = Any
-"""A drive, with its `time`, `signals`, `events`, and how it `ended`: this room does not import that of driving."""
+"""A drive, with its `time`, `signals`, `events` and how it `ended`; this room does not import driving."""
 
 
 @dataclass(frozen=True)
