@@ -222,6 +222,11 @@ OUTCOMES = {
         "never accelerate while it is visible", "the steering should stay the same throughout",
         "never exceed 30 km/h at any time",
     ),
+    "What only a drive shows": (
+        "you must not collide", "the ego-vehicle must not collide with it",
+        "the ego-vehicle must stay in its lane", "you must not leave your lane",
+        "keep at least 2 s of distance",
+    ),
 }  # fmt: skip
 """Then-parts that show each way to say what should follow a change."""
 

@@ -46,7 +46,7 @@ def test_a_suite_has_a_drive_for_each_place_and_goes_on_where_it_was(
     assert sum(map(plan.cases, plan.trials)) == 2
     result = run_suite(plan, tmp_path / "run")
     assert (result.exit_code(), str(result.outcomes["steps", "truth"].status)) == (0, "passed")
-    rows = list(read_rows(result.folder_of("steps", "truth")))
+    rows: list[Any] = list(read_rows(result.folder_of("steps", "truth")))
     assert [row["case"] for row in rows] == [row["cluster"] for row in rows] == ["town-01", "town-06"]
     for row in rows:
         assert row["param.change.1"] == "add a pedestrian on the road, stepping onto the road, after 1 s"
@@ -93,7 +93,7 @@ def test_the_change_and_the_drive_without_it_have_the_same_traffic(
             seconds: 4
     """
     result = run_suite(plan_suite(suite(text)), tmp_path / "run")
-    rows = list(read_rows(result.folder_of("fog", "truth")))
+    rows: list[Any] = list(read_rows(result.folder_of("fog", "truth")))
     assert [row["case"] for row in rows] == ["world:meadow seed 0", "world:meadow seed 1"]
     assert {row["cluster"] for row in rows} == {"world:meadow"}
     for number in (1, 3):
