@@ -223,7 +223,7 @@ OUTCOMES = {
         "never exceed 30 km/h at any time",
     ),
     "What only a drive shows": (
-        "you must not collide", "the ego-vehicle must not collide with it",
+        "you must not collide", "you must not collide with the pedestrian",
         "the ego-vehicle must stay in its lane", "you must not leave your lane",
         "keep at least 2 s of distance",
     ),
