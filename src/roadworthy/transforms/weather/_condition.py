@@ -183,9 +183,19 @@ def sharp_shadows(scene: WeatherScene) -> str:
         share[road].mean() > most
         for share, most in ((edges, _N.most_edges), (softer, _N.most_soft), (narrow, _N.most_narrow))
     )
-    if not crossed and np.mean(edges & walk) <= _N.most_beside:
+    if not crossed and np.mean(edges & walk) <= _N.most_beside and not _deep_shadows(scene):
         return ""
     return "the sun casts sharp shadows on the road, which would stay in any weather"
+
+
+def _deep_shadows(scene: WeatherScene) -> bool:
+    """Return whether parts of the road are very dark, but not under vehicles, where they are so in any light."""
+    road, down = above(scene.small_road, 127), scene.small[1] // 8
+    level = percentile(scene.small_grey, 0.6, road) or 0.0
+    things = thinned(scene.known_mask("dynamic object"), *scene.small)
+    under = cv2.dilate(things, np.ones((down + 1, 3), np.uint8), anchor=(1, down))
+    deep = (scene.small_grey < _N.deep * level) & (widened(road, -1) > 0) & (under == 0)
+    return float(np.mean(deep)) > (_N.most_deep if level > _N.sunlit_road else _N.most_dark)
 
 
 @dataclass(frozen=True, kw_only=True)
