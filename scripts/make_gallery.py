@@ -196,8 +196,12 @@ def cut_out(
 
 
 # Of the people: bare legs, coats and dresses look painted on real frames, dark clothes like a shadow, pale
-# faces like masks, and who is all pale above the belt like a mannequin.
-_BELIEVED = (*(0, 1, 3, 4, 6, 8, 14, 15, 16, 18, 23, 27, 33, 34), *(38, 39, 43, 44, 46, 51, 52, 53, 57, 58))
+# faces like masks, who is all pale above the belt like a mannequin, tops of the colour of skin bare, and
+# fair hair bald.
+_BELIEVED = (
+    *(0, 3, 6, 14, 15, 16, 52, 57, 77, 103, 121, 150),
+    *(214, 222, 244, 247, 321, 349, 412, 468, 483, 552, 596, 670),
+)
 _POSED = (9, 28, 31, 41, 57, 85, 105, 130, 162, 179, 194, 214)  # likewise, and no colours of skin or stone
 
 
