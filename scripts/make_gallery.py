@@ -203,7 +203,7 @@ _BELIEVED = (
     *(214, 222, 244, 247, 321, 349, 412, 468, 483, 552, 596, 670),
 )
 # Likewise, and no colours of skin or stone; nobody is seen from the front, where faces have no features.
-_POSED = (31, 85, 105, 130, 214, 233, 240, 246, 247, 252, 294, 299, 331)
+_POSED = (31, 85, 105, 130, 214, 233, 246, 247, 294, 299, 331)
 
 
 def solid_cut_outs() -> Iterator[CutOut]:

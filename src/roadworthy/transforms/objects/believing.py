@@ -9,7 +9,7 @@ from roadworthy.frames import Frame
 from roadworthy.images import Mask
 from roadworthy.labelling import is_estimated
 from roadworthy.transforms.objects.camera_look import look_of
-from roadworthy.transforms.objects.placement import CutOutPlace
+from roadworthy.transforms.objects.placement import CutOutPlace, usual_smallest
 from roadworthy.transforms.objects.request import Edited, parts_of, window_of
 from roadworthy.transforms.objects.surroundings import GroundSurroundings
 from roadworthy.transforms.perspective import ROAD
@@ -44,11 +44,11 @@ def unfit_place(site: GroundSurroundings, place: CutOutPlace) -> str:
             [rows for (rows, _), _ in parts_of(site.labels.mask(word), least) if rows.stop < ends]
             for word in ("pedestrian", "vehicle")
         )
-        largest = max(people, key=lambda rows: rows.stop - rows.start, default=None)
-        if largest is not None and is_estimated(site.frame):
-            metres = (largest.stop - largest.start) / site.view.focal * site.view.distance(largest.stop)
-            if not _N.lowest < metres < _N.tallest:
-                return "how large things are is not known: people in the frame would be giants or dwarfs"
+        largest = max(people, key=lambda rows: rows.stop - rows.start, default=slice(0, 0))
+        seen = largest.stop - largest.start
+        told = is_estimated(site.frame) and seen >= usual_smallest(site.frame)
+        if told and not _N.lowest < site.view.metres(seen, largest.stop) < _N.tallest:
+            return "how large things are is not known: people in the frame would be giants or dwarfs"
         for rows in vehicles:
             near = rows.stop >= place.window[3] - _N.level * site.frame.height
             if near and place.window[3] - place.window[1] > _N.taller * (rows.stop - rows.start):

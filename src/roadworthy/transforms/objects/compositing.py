@@ -41,6 +41,7 @@ from roadworthy.transforms.objects.request import (
     RELATIONS,
     ROADSIDE,
     SIDES,
+    UNREAL_POSES,
     Draws,
     Edited,
     ObjectEdit,
@@ -404,11 +405,11 @@ class Add(OpensLater, ObjectEdit):
 
     def _things_for(self, frame: Frame) -> dict[str, tuple[Views, ...]]:
         """Return what may be put into a frame: what is drawn in the world's style stands out elsewhere."""
-        stance, seen = POSES.get(self.pose, ("any", ()))
-        unreal = not stance or (is_estimated(frame) and "side" in seen)
+        posed = self.pose != "any"
+        unreal = self.pose in UNREAL_POSES or (is_estimated(frame) and posed)
         if unreal and self.gallery != SHIPPED:
             self.doubt(frame, f"a {self.element} that is {self.pose} does not look real enough")
-        if self.pose != "any" or self.gallery not in (SHIPPED, OWN):
+        if posed or self.gallery not in (SHIPPED, OWN):
             return self._things
         shipped = _things(self.element, Gallery.shipped_for(frame.drawn))
         if frame.drawn or self.gallery == SHIPPED or not set(shipped) <= set(ELEMENTS):

@@ -189,7 +189,7 @@ def sharp_shadows(scene: WeatherScene) -> str:
 
 
 def _deep_shadows(scene: WeatherScene) -> bool:
-    """Return whether parts of the road are very dark, but not under vehicles, where they are so in any light."""
+    """Return whether parts of the road are very dark, but not under vehicles: there they always are."""
     road, down = above(scene.small_road, 127), scene.small[1] // 8
     level = percentile(scene.small_grey, 0.6, road) or 0.0
     things = thinned(scene.known_mask("dynamic object"), *scene.small)

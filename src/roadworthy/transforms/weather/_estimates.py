@@ -75,8 +75,7 @@ def _receding(depth: Map, labels: LabelMap, image: Image) -> Map:
     The network loses far woods, and sees single crowns among them as near as the road. It does not tell woods
     from hills either, but what towers in the image is near.
     """
-    height, width = depth.shape
-    step = max(1, round(width / _COARSE))
+    step = max(1, round(depth.shape[1] / _COARSE))
     every = np.s_[::step, ::step]
     coarse = LabelMap(np.ascontiguousarray(labels.ids[every]), labels.classes)
     standing, sky = coarse.mask("tree", "building", VOID), coarse.mask("sky")
@@ -112,21 +111,17 @@ def along_edges(field: Map, grey: Image, size: tuple[int, int], flat: float, sha
         flat: The variance of brightness, from 0 to 1, that is no edge.
         share: How much each place counts; all alike if left out.
     """
-    height, width = field.shape
-    seen = cv2.resize(grey, (width, height), interpolation=cv2.INTER_AREA).astype(np.float32) / 255
+    seen = cv2.resize(grey, field.shape[::-1], interpolation=cv2.INTER_AREA).astype(np.float32) / 255
     weights = np.ones_like(field) if share is None else share
     around = np.maximum(cv2.blur(weights, size), np.float32(1e-6))
 
     def mean(values: Map) -> Map:
         return np.asarray(cv2.blur(values * weights, size) / around, np.float32)
 
-    mean_seen, mean_field = mean(seen), mean(field)
-    slope = (mean(seen * field) - mean_seen * mean_field) / (
-        mean(seen * seen) - mean_seen * mean_seen + np.float32(flat)
-    )
-    parts = (mean(one) for one in (slope, mean_field - slope * mean_seen))
-    wide = (cv2.resize(one, grey.shape[::-1], interpolation=cv2.INTER_LINEAR) for one in parts)
-    slope, level = wide
+    light, level = mean(seen), mean(field)
+    slope = (mean(seen * field) - light * level) / (mean(seen * seen) - light * light + np.float32(flat))
+    parts = (mean(one) for one in (slope, level - slope * light))
+    slope, level = (cv2.resize(one, grey.shape[::-1], interpolation=cv2.INTER_LINEAR) for one in parts)
     return np.asarray(slope * (grey / np.float32(255)) + level, np.float32)
 
 

@@ -62,7 +62,7 @@ def transmission(
     layer = np.repeat(through[:, None], width, axis=1)
     cv2.copyTo(layer, in_sky, seen)
     if frame.depth is not None and (scene.estimated or is_estimated(frame, "depth")):
-        # A network's outlines run beside those of the image, and what lies between would be a ring round a thing.
+        # A network's outlines run beside those of the image: what lies between would be a ring.
         wide = (max(5, scene.small[0] // _REACH | 1),) * 2
         through = _scene.resized(seen, *scene.small).astype(np.float32)
         seen = np.clip(along_edges(through, scene.grey, wide, _FLAT), 0, 255).astype(np.uint8)
