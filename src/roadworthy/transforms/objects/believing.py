@@ -99,15 +99,18 @@ def unfit_outline(frame: Frame, edited: Edited) -> str:
         apart = np.abs(colors - np.median(colors[around], axis=0)).max(axis=2)
         if np.median(apart[part]) < max(least, times * np.percentile(apart[around], 75)):
             return "it could not be told from what is around it"
-    step, reach = max(1, round(high / 60)), round(_N.above * high)
+    step, reach, end = max(1, round(high / 60)), round(_N.above * high), max(1, high // 8)
     for part, outside, reason in (
-        (own[top : top + max(1, high // 8)], slice(max(0, rows.start - reach), max(1, rows.start)), _GROWS),
-        (own[top + high - max(1, high // 8) : top + high], slice(rows.stop, rows.stop + reach), _STANDS),
+        (own[top : top + end], slice(max(0, rows.start - reach), max(1, rows.start)), _GROWS),
+        (
+            own[top + high - end : top + high],
+            slice(min(rows.stop, len(frame.image) - 1), rows.stop + reach),
+            _STANDS,
+        ),
     ):
-        end = np.flatnonzero(part.any(axis=0))
-        middle, half = near[1].start + (end[0] + end[-1]) // 2, max(3, (end[-1] - end[0]) // 2) + step
-        seen = frame.image[outside, max(0, middle - half) : middle + half + 1] @ LUMA
-        level = seen.mean(axis=0) if len(seen) else np.zeros(1)
+        there = np.flatnonzero(part.any(axis=0))
+        middle, half = near[1].start + (there[0] + there[-1]) // 2, max(3, np.ptp(there) // 2) + step
+        level = (frame.image[outside, max(0, middle - half) : middle + half + 1] @ LUMA).mean(axis=0)
         if np.abs(level[2 * step :] - level[: -2 * step]).max(initial=0) >= _N.post:
             return reason
     return ""

@@ -35,8 +35,6 @@ POSES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "braking": ("", ("away",)),
     "overtaking": ("", ("away",)),
 }
-UNREAL_POSES = ("waiting", "walking along", "braking", "overtaking")
-"""What few believe of solid models on real frames."""
 SIDES = ("either", "left", "right")
 ROADSIDE = "roadside"
 

@@ -95,9 +95,8 @@ def _receding(depth: Map, labels: LabelMap, image: Image) -> Map:
     share = ((standing | coarse.mask("terrain")) & ~sky).astype(np.float32)
     grey = np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), np.uint8)
     size = max(3, columns // 6) | 1, max(3, columns // 5) | 1
-    inverse = along_edges(1 / np.maximum(found, 1), grey, size, _N.even, share)
     # Specks between the samples have no woods around them: a twig before the sky.
-    even = 1 / np.clip(inverse, 1 / _WOODS, 1)
+    even = 1 / np.clip(along_edges(1 / np.maximum(found, 1), grey, size, _N.even, share), 1 / _WOODS, 1)
     return np.where(labels.mask("tree", "building", "terrain", VOID), even, depth).astype(np.float32)
 
 
@@ -160,8 +159,7 @@ def _may_be_sky(image: Image) -> NDArray[np.bool_]:
     rough = cv2.blur(np.abs(cv2.Laplacian(cv2.blur(small, (3, 3)), cv2.CV_32F)), (9, 9))
     rough = cv2.resize(rough, (image.shape[1], image.shape[0]), interpolation=cv2.INTER_LINEAR)
     bluish = cv2.subtract(blue, red) > _N.blue
-    may_be = (soft > _SKY_BRIGHT) | ((soft > _SKY_DARK) & ((rough < _SKY_ROUGH) | bluish))
-    return np.asarray(may_be)
+    return np.asarray((soft > _SKY_BRIGHT) | ((soft > _SKY_DARK) & ((rough < _SKY_ROUGH) | bluish)))
 
 
 def _sharpened(depth: Map, labels: LabelMap) -> Map:
