@@ -22,7 +22,6 @@ _N = Numbers("adding")
 # how many times as far as that varies.
 _OUTLINES = {(0.0, 0.13): (48, 1.6), (0.16, 0.5): (24, 0.0), (0.55, 0.95): (29, 0.0)}
 _GROWS = "a post would seem to grow from its head"
-_STANDS = "it would seem to stand on a post"
 _VISIBLE = 20  # levels by which a thing must differ from what it hides,
 # Shares of its height, and how much of them, at least; likewise of people, who look beheaded or without legs.
 _LEAST_SEEN = {(0.0, 1.0): 0.3, (0.0, 0.16): 0.4}
@@ -100,13 +99,10 @@ def unfit_outline(frame: Frame, edited: Edited) -> str:
         if np.median(apart[part]) < max(least, times * np.percentile(apart[around], 75)):
             return "it could not be told from what is around it"
     step, reach, end = max(1, round(high / 60)), round(_N.above * high), max(1, high // 8)
+    last = min(rows.stop, len(frame.image) - 1)
     for part, outside, reason in (
         (own[top : top + end], slice(max(0, rows.start - reach), max(1, rows.start)), _GROWS),
-        (
-            own[top + high - end : top + high],
-            slice(min(rows.stop, len(frame.image) - 1), rows.stop + reach),
-            _STANDS,
-        ),
+        (own[top + high - end : top + high], slice(last, last + reach), "it would seem to stand on a post"),
     ):
         there = np.flatnonzero(part.any(axis=0))
         middle, half = near[1].start + (there[0] + there[-1]) // 2, max(3, np.ptp(there) // 2) + step

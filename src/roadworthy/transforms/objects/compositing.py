@@ -398,11 +398,10 @@ class Add(OpensLater, ObjectEdit):
 
     def _things_for(self, frame: Frame) -> dict[str, tuple[Views, ...]]:
         """Return what may be put into a frame: what is drawn in the world's style stands out elsewhere."""
-        posed = self.pose != "any"
-        unreal = self.pose in _UNREAL_POSES or (is_estimated(frame) and posed)
+        unreal = self.pose in _UNREAL_POSES or (is_estimated(frame) and self.pose != "any")
         if unreal and self.gallery != SHIPPED:
             self.doubt(frame, f"a {self.element} that is {self.pose} does not look real enough")
-        if posed or self.gallery not in (SHIPPED, OWN):
+        if self.pose != "any" or self.gallery not in (SHIPPED, OWN):
             return self._things
         shipped = _things(self.element, Gallery.shipped_for(frame.drawn))
         if frame.drawn or self.gallery == SHIPPED or not set(shipped) <= set(ELEMENTS):
