@@ -78,11 +78,6 @@ def _number(value: Scalar) -> str:
     return "" if value is None else repr(value)
 
 
-CLAIM = (
-    "This bundle supports evidence for ISO 21448, ISO/PAS 8800 and UL 4600. It records what was tried and "
-    "what was found; what follows from it for the safety of a system is for those who make its safety case."
-)
-
 _ABOUT: Mapping[str, str] = _TABLES["about"]
 _MOST = 20  # lines of a table here; the files have them all
 
@@ -97,34 +92,29 @@ def index_text(
 ) -> str:
     """Return the page as Markdown."""
     statuses = Counter(one.status for one in tested)
-    counted = ", ".join(f"{count} {status}" for status, count in sorted(statuses.items()))
-    lines = [
-        "# Evidence",
-        "",
-        CLAIM,
-        "",
-        f"{len(tested)} pairs of requirement and system: {counted or 'none'}. {cases:,} cases.",
-        "",
-        _outcomes(tested).markdown(),
-        _conditions(found).markdown(),
-        *_notes(run),
-        *_untried(tested, functional),
-        "## Files",
-        "",
-        "- `../manifest.json`: what was tested, with what"
-        if run.manifest is not None
-        else "- there is no manifest: what was tested was not written down",
-        "- `../trace.csv`: requirement → case → verdict → image, a line per case",
-        *(f"- `{name}`: {_ABOUT.get(name, 'a part of the argument as a Mermaid diagram')}" for name in names),
-        "- `../SHA256SUMS`: what every file hashes to; `sha256sum -c SHA256SUMS` or "
-        "`roadworthy evidence verify` checks them",
-        "",
-        "Whoever can change a file can also change SHA256SUMS. Keep the SHA-256 of SHA256SUMS, which "
-        "`roadworthy evidence bundle` prints, where the bundle is not, and give it to "
-        "`roadworthy evidence verify --digest`.",
-        "",
-    ]
-    return "\n".join(lines)
+    tags = [one.tag for one in requirement_coverage.tag_coverage(tested) if not one.tried]
+    notes = [f"- {markdown_text(note)}" for note in notes_of(run.manifest)]
+    if isinstance(functional, Mapping):
+        touched = f"{functional['covered']} of {functional['total']} cells are touched"
+        domain = f"{touched} by {functional['frames']} frames; functional_coverage.json lists the others"
+    else:
+        domain = f"not measured, {markdown_text(functional or 'it was not asked for')}"
+    values = {
+        "pairs": len(tested),
+        "counted": ", ".join(f"{count} {status}" for status, count in sorted(statuses.items())) or "none",
+        "cases": cases,
+        "outcomes": _outcomes(tested).markdown(),
+        "conditions": _conditions(found).markdown(),
+        "notes": "\n".join(["## Notes", "", *notes, "", ""]) if notes else "",
+        "untried": _listed(
+            [f"{one.requirement.id} on {one.system or 'no system'}" for one in tested if not one.applicable]
+        ),
+        "tags": _listed(tags),
+        "domain": domain,
+        "manifest": _ABOUT["manifest.json" if run.manifest is not None else "no manifest"],
+        "files": "\n".join(f"- `{name}`: {_ABOUT.get(name, _ABOUT['diagrams'])}" for name in names),
+    }
+    return Path(__file__).with_suffix(".md").read_text("utf-8").format_map(values)
 
 
 def _outcomes(tested: Sequence[TestedPair]) -> ResultTable:
@@ -163,13 +153,7 @@ def _conditions(found: Sequence[Condition]) -> ResultTable:
         )
         for one in failing[:_MOST]
     )
-    note = (
-        "A condition under which cases failed is a potential triggering condition in the sense of ISO 21448: "
-        "a specific condition of a scenario that may initiate a hazardous reaction of the system. Whether "
-        "the reaction is hazardous is not decided here. Rates are among the cases tried, each with its own "
-        "two-sided 95% interval over clusters (drives, laps, scenes or frames). A search (coverage) goes "
-        "where failures are, so it tells no rate."
-    )
+    note: str = _TABLES["conditions"]
     if len(failing) > len(rows):
         note += f" {len(failing) - len(rows)} more are in triggering_conditions.csv."
     columns = ("requirement", "system", "condition", "amount", "failed", "failure rate")
@@ -181,30 +165,6 @@ def _band(one: Condition) -> str:
         return "-"
     amount = f"{one.low:g}" if one.low == one.high else f"{one.low:g} to {one.high:g}"
     return f"{one.quantity} {amount}"
-
-
-def _notes(run: StoredRun) -> list[str]:
-    """Return what a reader should know before relying on what was found."""
-    notes = notes_of(run.manifest)
-    return ["## Notes", "", *(f"- {markdown_text(note)}" for note in notes), ""] if notes else []
-
-
-def _untried(tested: Sequence[TestedPair], functional: Mapping[str, Any] | str) -> list[str]:
-    untried = [f"{one.requirement.id} on {one.system or 'no system'}" for one in tested if not one.applicable]
-    tags = [one.tag for one in requirement_coverage.tag_coverage(tested) if not one.tried]
-    if isinstance(functional, Mapping):
-        touched = f"{functional['covered']} of {functional['total']} cells are touched"
-        domain = f"{touched} by {functional['frames']} frames; functional_coverage.json lists the others"
-    else:
-        domain = f"not measured, {markdown_text(functional or 'it was not asked for')}"
-    return [
-        "## What was not tried",
-        "",
-        f"- Requirements: {_listed(untried)}",
-        f"- Tags and clauses: {_listed(tags)}",
-        f"- Operating domain: {domain}",
-        "",
-    ]
 
 
 def _listed(names: Sequence[str]) -> str:
