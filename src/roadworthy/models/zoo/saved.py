@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._files import is_file, is_folder, make_writable, parse_json, read_json, replacing
-from roadworthy.errors import InputError, RoadworthyError, check_choice
+from roadworthy.errors import InputError, RoadworthyError, check_choice, reason
 from roadworthy.frames import Frame
 from roadworthy.models.images import ImageInput
 from roadworthy.models.network import Network, existing
@@ -28,7 +28,7 @@ from roadworthy.models.torch_module import (
     torch_model,
     torchscript_model,
 )
-from roadworthy.models.zoo.catalogue import Variant, architecture, reason
+from roadworthy.models.zoo.catalogue import Variant, architecture
 from roadworthy.registry import models
 from roadworthy.seeding import rng_for
 
