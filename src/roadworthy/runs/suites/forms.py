@@ -9,6 +9,7 @@ import math
 import re
 from hashlib import sha256
 from inspect import cleandoc
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
@@ -23,6 +24,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 
 from roadworthy._options import described
+from roadworthy._yaml import read_yaml
 
 _SHARE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*")
 
@@ -80,42 +82,21 @@ def _size(value: object) -> object:
     return value
 
 
-SHARE_SCHEMA = {
-    "anyOf": [
-        {"type": "number", "minimum": 0, "maximum": 1},
-        {"type": "string", "pattern": r"^\s*(\d+(\.\d*)?|\.\d+)\s*%?\s*$"},
-    ]
-}
-_TOLERANCE_SCHEMA = {
-    "anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": r"^\s*\d+(\.\d*)?\s*%\s*$"}]
-}
-_THRESHOLDS_SCHEMA = {
-    "anyOf": [
-        {"type": "object", "additionalProperties": {"type": "number"}},
-        {"type": "string", "minLength": 1},
-    ]
-}
-_WORDS_SCHEMA = {
-    "anyOf": [{"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string"}}]
-}
+# Of values that may be written in several ways.
+_SCHEMAS = read_yaml(Path(__file__).with_name("values.yaml"), "file of schemas", "schemas").data
 
 Text = Annotated[str, Field(min_length=1, pattern=r"\S")]
-Share = Annotated[float, BeforeValidator(read_share), WithJsonSchema(SHARE_SCHEMA)]
-Words = Annotated[list[Text], BeforeValidator(_listed), WithJsonSchema(_WORDS_SCHEMA)]
+Share = Annotated[float, BeforeValidator(read_share), WithJsonSchema(_SCHEMAS["share"])]
+Words = Annotated[list[Text], BeforeValidator(_listed), WithJsonSchema(_SCHEMAS["words"])]
 Some = Annotated[
-    list[Text],
-    Field(min_length=1),
-    BeforeValidator(_listed),
-    WithJsonSchema({"anyOf": [_WORDS_SCHEMA["anyOf"][0], {**_WORDS_SCHEMA["anyOf"][1], "minItems": 1}]}),
+    list[Text], Field(min_length=1), BeforeValidator(_listed), WithJsonSchema(_SCHEMAS["some words"])
 ]
 Number = Annotated[float, Field(allow_inf_nan=False)]
-Tolerance = Annotated[float | str, BeforeValidator(_tolerance), WithJsonSchema(_TOLERANCE_SCHEMA)]
+Tolerance = Annotated[float | str, BeforeValidator(_tolerance), WithJsonSchema(_SCHEMAS["tolerance"])]
 Thresholds = Annotated[
-    dict[str, float] | str, BeforeValidator(_thresholds), WithJsonSchema(_THRESHOLDS_SCHEMA)
+    dict[str, float] | str, BeforeValidator(_thresholds), WithJsonSchema(_SCHEMAS["thresholds"])
 ]
-Size = Annotated[
-    str, BeforeValidator(_size), WithJsonSchema({"type": "string", "pattern": r"^\d{1,5}x\d{1,5}$"})
-]
+Size = Annotated[str, BeforeValidator(_size), WithJsonSchema(_SCHEMAS["size"])]
 Count = Annotated[int, Field(ge=1)]
 _LONGEST_NAME = 120
 Name = Annotated[str, Field(min_length=1, max_length=_LONGEST_NAME, pattern=r"^[^\x00-\x1f/@]+$")]
@@ -213,7 +194,7 @@ class AcceptForm(Form):
         return self
 
 
-Accept = Annotated[AcceptForm, Or(SHARE_SCHEMA)]
+Accept = Annotated[AcceptForm, Or(_SCHEMAS["share"])]
 
 
 class DefaultsForm(Form):
