@@ -21,7 +21,7 @@ from roadworthy.runs.evidence.argument import (
     diagrams,
     fragment_of,
 )
-from roadworthy.runs.evidence.reqif import reqif_text, write_reqif
+from roadworthy.runs.evidence.documents import reqif_text, write_reqif
 
 NAMESPACE = "http://www.omg.org/spec/ReqIF/20110401/reqif.xsd"
 NASTY = 'If "it" rains & <b>x</b> `code` #35; [a](b) {c} | \\ é 行 ; end\n subgraph _u_ *s* --> %% click'

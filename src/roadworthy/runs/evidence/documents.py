@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from xml.sax.saxutils import escape
 
-from roadworthy._files import replacing, sha256_of, write_text
+from roadworthy._files import rendered, replacing, sha256_of, write_text
 from roadworthy._tables import csv_text, write_csv
+from roadworthy._version import __version__
 from roadworthy._yaml import read_yaml
 from roadworthy.cases import Scalar
 from roadworthy.errors import shortened
@@ -19,12 +23,21 @@ from roadworthy.runs.evidence import conditions, requirement_coverage
 from roadworthy.runs.evidence.argument import Argued, diagrams, fragment_of
 from roadworthy.runs.evidence.conditions import Catalogue, Condition
 from roadworthy.runs.evidence.pairs import TestedPair, folder_digests, pair_results, rows_of
-from roadworthy.runs.evidence.reqif import EPOCH, write_reqif
 from roadworthy.runs.evidence.sums import files_below
 from roadworthy.runs.store import Row, StoredRun, image_path, notes_of
 from roadworthy.runs.store.manifest import is_of_before
 
 _TABLES = read_yaml(Path(__file__).with_suffix(".yaml"), "file of tables", "'trace:'").data
+
+EPOCH = "1970-01-01T00:00:00+00:00"
+_CHOICES: Mapping[str, tuple[str, ...]] = {
+    "Severity": ("minor", "major", "critical"),
+    "Status": ("passed", "violated", "inconclusive", "not tried"),
+}
+# Names that begin with "ReqIF." are those of the ReqIF implementation guide, which tools look for.
+_ATTRIBUTES: Mapping[str, str] = read_yaml(Path(__file__).with_name("reqif.yaml"), "file", "attributes").data
+_FORBIDDEN = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
+_ESCAPES = {'"': "&quot;", "\t": "&#09;", "\n": "&#10;", "\r": "&#13;"}
 
 
 def write_trace(run: StoredRun, path: Path, seen: Callable[[Row, int], None]) -> int:
@@ -311,3 +324,59 @@ def _write_csv(path: Path, columns: Sequence[str], records: Iterable[Mapping[str
 
 def _write_json(path: Path, document: object) -> None:
     write_text(path, json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False, default=str) + "\n")
+
+
+def write_reqif(argued: Sequence[Argued], path: Path, *, created: str = EPOCH) -> None:
+    """Write requirements with their outcomes as ReqIF 1.2, which requirement management tools exchange.
+
+    One specification holds one object per requirement and system. Tools that already know the requirement
+    match it by the attribute ``ReqIF.ForeignID``, which holds the requirement's id.
+
+    Args:
+        argued: What was tested, one item per requirement and system.
+        path: The file; ``.reqif`` is what tools expect.
+        created: When the run was made, in the form of XML Schema; the file says it of itself, so that the
+            same run gives the same bytes.
+    """
+    write_text(path, reqif_text(argued, created=created))
+
+
+def reqif_text(argued: Sequence[Argued], *, created: str = EPOCH) -> str:
+    """Return the text of a ReqIF file.
+
+    Example:
+        >>> found = Argued("R1", "Slow down at night", "rules", "dave2", "passed", "0 of 90 failed")
+        >>> "<SPEC-OBJECT " in reqif_text([found])
+        True
+    """
+    known = {"choices": _CHOICES, "attributes": _ATTRIBUTES, "version": __version__}
+    return rendered(
+        Path(__file__).with_name("reqif.xml"),
+        argued=argued,
+        created=created,
+        id=_reqif_id,
+        values_of=_reqif_values,
+        attribute=_attribute,
+        **known,
+    )
+
+
+def _attribute(text: str) -> str:
+    return escape(_FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text), _ESCAPES)
+
+
+def _reqif_values(one: Argued) -> Iterator[tuple[str, str]]:
+    """Yield the attributes of a requirement with their values."""
+    proof = " ".join(f"{item.id} sha256:{item.sha256} {item.path}" for item in one.evidence)
+    told = {**asdict(one), "tags": ", ".join(one.tags), "evidence": proof}
+    return ((name, told[field]) for name, field in _ATTRIBUTES.items())
+
+
+def _reqif_id(*parts: str) -> str:
+    """Return an identifier as xsd:ID wants it, the same for the same thing in every export.
+
+    Example:
+        >>> _reqif_id("requirement", "R1", "dave2")
+        'rw-2dfe318ae47ad8e1f73c'
+    """
+    return "rw-" + sha256("\x1f".join(parts).encode("utf-8", "backslashreplace")).hexdigest()[:20]
