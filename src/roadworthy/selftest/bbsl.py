@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ OBJECTS = 40
 """How many vehicles there are."""
 _STEP = 0.5  # pixels from one vehicle to the next
 
-_TEXTS = read_yaml(Path(__file__).with_name("texts.yaml"), "file of texts", "texts").data
+_TEXTS: Mapping[str, str] = read_yaml(Path(__file__).with_name("texts.yaml"), "file of texts", "texts").data
 SPECIFICATION = _TEXTS["stopping"].format(border=_BORDER)
 """Stop for a vehicle whose lower edge is near the lower edge of the image."""
 

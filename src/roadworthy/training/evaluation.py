@@ -391,7 +391,7 @@ class Card:
         return rendered(
             Path(__file__).with_name("card.md.jinja"),
             card=self,
-            cell=lambda value: markdown_text(f"{value:g}" if isinstance(value, float) else str(value)),
+            cell=lambda value: markdown_text(_text(value)),
             options=" ".join(f"{key}={size_text(value)}" for key, value in self.variant.options.items()),
             versions=", ".join(f"{name} {version}" for name, version in self.versions.items()),
             measured=measures_table(self.measures),
@@ -409,6 +409,10 @@ def json_text(document: Mapping[str, Any]) -> str:
     """
     # NaN is no JSON, and other programs refuse it.
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _text(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def versions_in_use() -> dict[str, str]:

@@ -143,7 +143,7 @@ class CheckFinding:
     def __str__(self) -> str:
         names = " and ".join(repr(label) for label in self.labels)
         bound = f" with up to {self.up_to} boxes in each set"
-        sentence = WORDS["findings"][self.concerns][self.status].format(names)
+        sentence: str = WORDS["findings"][self.concerns][self.status].format(names)
         if self.status is ProofStatus.UNKNOWN:
             return f"{sentence} is not known: {self.reason}"
         return sentence + (bound if self.status is ProofStatus.BOUNDED else "")

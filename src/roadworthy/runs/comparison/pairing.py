@@ -199,7 +199,7 @@ ABSENT = "absent"
 _DIFFERENT = "different"
 FAILED = ("violated", "error")
 JUDGED = ("passed", *FAILED)
-_SQL = read_yaml(Path(__file__).with_suffix(".yaml"), "file of queries", "queries").data
+_SQL: Mapping[str, str] = read_yaml(Path(__file__).with_suffix(".yaml"), "file of queries", "queries").data
 _WORDS = {"absent": ABSENT, "different": _DIFFERENT, "failed": FAILED, "judged": JUDGED}
 
 

@@ -82,8 +82,8 @@ class SuiteForm(Form):
     suite: Text | None = None
     about: Text | None = None
     base: Text | None = None
-    seed: int = Field(0, ge=0, lt=2**63)
-    passes: int = Field(0, ge=0)
+    seed: int = Field(default=0, ge=0, lt=2**63)
+    passes: int = Field(default=0, ge=0)
     # YAML makes a plain off into False.
     gate: Annotated[Text, BeforeValidator(lambda given: OFF if given is False else given)] = STREET
     models: Annotated[

@@ -117,8 +117,7 @@ def _parser() -> argparse.ArgumentParser:
         step = steps.add_parser(name, help=known[name]["help"])
         step.set_defaults(run=run)
         for argument, how in known[name]["arguments"].items():
-            kind = {"type": _KINDS[how.pop("type")]} if "type" in how else {}
-            step.add_argument(argument, **kind, **how)
+            step.add_argument(argument, **(how | {"type": _KINDS[how["type"]]} if "type" in how else how))
     return parser
 
 

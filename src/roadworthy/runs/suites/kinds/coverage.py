@@ -83,16 +83,16 @@ class CoverageForm(EntryForm):
     training: Text | None = None
     reach: Share | None = None
     tries: Count = 500
-    seconds: Number | None = Field(None, gt=0)
+    seconds: Number | None = Field(default=None, gt=0)
     search: Literal["curious", "algorithm-1", "random", "random-deep", "sampled"] = "curious"
     shares: list[float] = Field(default_factory=list)
     transforms: Some = Field(default_factory=lambda: ["simple"])
-    lambda_: Number = Field(5.0, gt=0, alias="lambda")
+    lambda_: Number = Field(default=5.0, gt=0, alias="lambda")
     reference: Literal["mse", "rmse"] = "mse"
     output: Literal["steering", "speed"] = "steering"
     counting: Text = "distinct"
     deepest: Count = 8
-    max_failed_tries: int = Field(10, ge=0)
+    max_failed_tries: int = Field(default=10, ge=0)
     again: bool = False
     only: Annotated[list[ImageForm], Field(min_length=1)] | None = None
 

@@ -49,9 +49,9 @@ class DrivingForm(EntryForm):
     worse: dict[str, Literal["up", "down"]] = Field(default_factory=dict)
     simulator: Some = Field(default_factory=lambda: ["world:meadow"])
     options: dict[str, Any] = Field(default_factory=dict)
-    laps: int = Field(1, ge=0)
-    seconds: Number = Field(600.0, gt=0)
-    metres: Number | None = Field(None, gt=0)
+    laps: int = Field(default=1, ge=0)
+    seconds: Number = Field(default=600.0, gt=0)
+    metres: Number | None = Field(default=None, gt=0)
     end_at: Words = Field(default_factory=lambda: ["crash"])
     frames: Literal["none", "failing", "all"] = "none"
     sectors: Some | None = None

@@ -51,14 +51,14 @@ class ReliabilityForm(EntryForm):
     reliability: Some
     preserve: Literal["both", "correctness", "prediction"] = "both"
     measure: Some | None = None
-    limit: Number | None = Field(None, gt=0, le=1)
+    limit: Number | None = Field(default=None, gt=0, le=1)
     study: Text = "imagenet"
     versions: Count = 4
     sampling: Literal["even", "published", "levels"] = "even"
-    tolerance: Share = Field(0.05, lt=1)
+    tolerance: Share = Field(default=0.05, lt=1)
     confidence: Share = 0.95
     decide: Literal["bound", "paper"] = "bound"
-    batches: int = Field(200, ge=2)
+    batches: int = Field(default=200, ge=2)
     batch: Count | None = None
     only: Some | None = None
 

@@ -42,7 +42,7 @@ class _RuleSettings(EntryForm):
     gallery: Text = "own"
     traffic: Literal["right", "left"] = "right"
     realism: Literal["believable", "any"] = "believable"
-    clip: Number | None = Field(None, gt=0, le=60)
+    clip: Number | None = Field(default=None, gt=0, le=60)
     engines: Text | None = None
 
 
