@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 
 from roadworthy._files import is_file
+from roadworthy._importing import required
 from roadworthy._yaml import read_yaml
 from roadworthy.datasets import _base
-from roadworthy.errors import FrameError, InputError, MissingExtraError
+from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Frame, Signals, SignalUnits
 from roadworthy.images import MOST_PIXELS, Image, decode_image
 from roadworthy.registry import datasets
@@ -42,11 +43,7 @@ _PLAIN: Mapping[str, tuple[int, str]] = {name: (size, code) for name, (size, cod
 
 def _library() -> Any:
     """Return what decodes messages."""
-    try:
-        from mcap_ros2.decoder import DecoderFactory
-    except ImportError as error:
-        raise MissingExtraError("mcap-ros2-support", extra="logs", purpose="read ROS messages") from error
-    return DecoderFactory()
+    return required("mcap_ros2.decoder", extra="logs", purpose="read ROS messages").DecoderFactory()
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from roadworthy._files import is_file, is_folder
 from roadworthy._tables import TimeUnit
 from roadworthy.datasets import _base
-from roadworthy.errors import FrameError, InputError, check_number
+from roadworthy.errors import FrameError, InputError, check_number, told_as
 from roadworthy.frames import Frame, Signals, SignalUnits
 from roadworthy.images import MOST_PIXELS, Image
 from roadworthy.registry import datasets
@@ -130,11 +130,8 @@ class FilmReader:
         return np.asarray(cv2.cvtColor(image, cv2.COLOR_BGR2RGB, dst=image), np.uint8)
 
     def _check(self) -> None:
-        try:
-            with self.path.open("rb") as file:
-                beginning = file.read(4096)
-        except OSError as error:
-            raise InputError(f"cannot read {self.path}: {error.strerror}") from error
+        with told_as(InputError, f"cannot read {self.path}", OSError), self.path.open("rb") as file:
+            beginning = file.read(4096)
         # A playlist is text, and names other files and addresses to read.
         if b"\0" not in beginning:
             raise InputError(f"{self.path} is no film: it is {'text' if beginning else 'empty'}")

@@ -7,9 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from pydantic import Field
+
 from roadworthy.frames import Signals
 from roadworthy.models import Simulator
-from roadworthy.runs.suites.forms import EntryForm, Number, Some, Thresholds, Words, setting
+from roadworthy.runs.suites.forms import EntryForm, Number, Some, Thresholds, Words
 from roadworthy.runs.suites.kinds.base import Context, Kind, Part, other_task
 from roadworthy.runs.suites.opening import Facts
 
@@ -20,40 +22,41 @@ if TYPE_CHECKING:
 
 
 class DrivingForm(EntryForm):
-    """An oracle of driving quality: metrics must stay within thresholds in every sector of a drive."""
+    """An oracle of driving quality: metrics must stay within thresholds in every sector of a drive.
+
+    Keys:
+        driving: Metrics with their thresholds: {SD(SA): 3.1, Max(LP): 1.2}; or a file that `driving oracle
+            --json` wrote; {} judges events alone.
+        worse: Whether a metric gets worse upwards or downwards, if not as usual.
+        simulator: Where it is driven; a drive for each.
+        options: Options of the simulator, such as weather: rain.
+        laps: After how many laps a drive ends; 0 does not count them.
+        seconds: After how many seconds at most.
+        metres: After how many metres.
+        end_at: The events that end a drive at once.
+        frames: Of which drives what the camera saw is kept.
+        sectors: Which sectors are judged; simulators other than world need them, or `whole drive`.
+        events: What violates it wherever it happens; crash and line crossing if left out.
+        settings: What the metrics leave open.
+    """
 
     key = "driving"
     sendable = EntryForm.sendable | {
         *("driving", "worse", "simulator", "laps", "seconds", "metres", "end_at", "frames", "sectors"),
         "events",
     }
-    driving: Thresholds = setting(
-        "Metrics with their thresholds: {SD(SA): 3.1, Max(LP): 1.2}; or a file that `driving "
-        "oracle --json` wrote; {} judges events alone."
-    )
-    worse: dict[str, Literal["up", "down"]] = setting(
-        "Whether a metric gets worse upwards or downwards, if not as usual.", default_factory=dict
-    )
-    simulator: Some = setting(
-        "Where it is driven; a drive for each.", default_factory=lambda: ["world:meadow"]
-    )
-    options: dict[str, Any] = setting(
-        "Options of the simulator, such as weather: rain.", default_factory=dict
-    )
-    laps: int = setting("After how many laps a drive ends; 0 does not count them.", 1, ge=0)
-    seconds: Number = setting("After how many seconds at most.", 600.0, gt=0)
-    metres: Number | None = setting("After how many metres.", None, gt=0)
-    end_at: Words = setting("The events that end a drive at once.", default_factory=lambda: ["crash"])
-    frames: Literal["none", "failing", "all"] = setting(
-        "Of which drives what the camera saw is kept.", "none"
-    )
-    sectors: Some | None = setting(
-        "Which sectors are judged; simulators other than world need them, or `whole drive`.", None
-    )
-    events: Some | None = setting(
-        "What violates it wherever it happens; crash and line crossing if left out.", None
-    )
-    settings: dict[str, Any] = setting("What the metrics leave open.", default_factory=dict)
+    driving: Thresholds
+    worse: dict[str, Literal["up", "down"]] = Field(default_factory=dict)
+    simulator: Some = Field(default_factory=lambda: ["world:meadow"])
+    options: dict[str, Any] = Field(default_factory=dict)
+    laps: int = Field(default=1, ge=0)
+    seconds: Number = Field(default=600.0, gt=0)
+    metres: Number | None = Field(default=None, gt=0)
+    end_at: Words = Field(default_factory=lambda: ["crash"])
+    frames: Literal["none", "failing", "all"] = "none"
+    sectors: Some | None = None
+    events: Some | None = None
+    settings: dict[str, Any] = Field(default_factory=dict)
 
 
 _PROBED = 20.0  # metres of a probe

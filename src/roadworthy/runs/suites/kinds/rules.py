@@ -7,9 +7,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
+from pydantic import Field
+
 from roadworthy.errors import InputError, RuleError, check_known
 from roadworthy.models.recorded import SEES_NO_CHANGE, Truth
-from roadworthy.runs.suites.forms import EntryForm, Number, Some, Text, Tolerance, setting
+from roadworthy.runs.suites.forms import EntryForm, Number, Some, Text, Tolerance
 from roadworthy.runs.suites.kinds.base import Context, Kind, OtherTask, Part
 from roadworthy.runs.suites.opening import Facts, OpenedData
 
@@ -20,59 +22,59 @@ if TYPE_CHECKING:
 
 
 class _RuleSettings(EntryForm):
-    same: dict[Literal["steering", "speed"], Tolerance] = setting(
-        "How far answers that are the same may differ: {steering: 1.39, speed: 10%}, in degrees "
-        "and m/s or as a share.",
-        default_factory=dict,
-    )
-    gallery: Text = setting(
-        "Where things that are added come from: own, which is the data itself and what ships; shipped; "
-        "galleries of cut-outs or other data, joined by commas.",
-        "own",
-    )
-    traffic: Literal["right", "left"] = setting("The side that one drives on.", "right")
-    realism: Literal["believable", "any"] = setting(
-        "Whether real frames get only changes that look real, or any that can be made.", "believable"
-    )
-    clip: Number | None = setting(
-        "Seconds of the clips on which it is tried, if not as many as its time asks for; a rule without a "
-        "time must then hold in every frame of them.",
-        None,
-        gt=0,
-        le=60,
-    )
-    engines: Text | None = setting(
-        "A YAML file of image engines; or shipped, for the learned ones that come with "
-        "Roadworthy, on frames of the built-in world; or migan, to remove things, once it is imported. "
-        "Engines that run code or call services need --allow-commands.",
-        None,
-    )
+    """What holds for one rule as for a file of them.
+
+    Keys:
+        same: How far answers that are the same may differ: {steering: 1.39, speed: 10%}, in degrees and m/s
+            or as a share.
+        gallery: Where things that are added come from: own, which is the data itself and what ships; shipped;
+            galleries of cut-outs or other data, joined by commas.
+        traffic: The side that one drives on.
+        realism: Whether real frames get only changes that look real, or any that can be made.
+        clip: Seconds of the clips on which it is tried, if not as many as its time asks for; a rule without a
+            time must then hold in every frame of them.
+        engines: A YAML file of image engines; or shipped, for the learned ones that come with Roadworthy, on
+            frames of the built-in world; or migan, to remove things, once it is imported. Engines that run
+            code or call services need --allow-commands.
+    """
+
+    same: dict[Literal["steering", "speed"], Tolerance] = Field(default_factory=dict)
+    gallery: Text = "own"
+    traffic: Literal["right", "left"] = "right"
+    realism: Literal["believable", "any"] = "believable"
+    clip: Number | None = Field(default=None, gt=0, le=60)
+    engines: Text | None = None
 
 
 class RuleForm(_RuleSettings):
-    """A rule: a sentence in plain English."""
+    """A rule: a sentence in plain English.
+
+    Keys:
+        rule: If …, then …
+        by: What makes the rule's one change instead of what is built in: a transform such as rain:heavy, or
+            engine:NAME.
+        after: A change that is made first, and must itself do what the rule asks for: a transform such as
+            rain:heavy, or engine:NAME.
+    """
 
     key = "rule"
     sendable = EntryForm.sendable | {"rule", "same", "traffic", "realism", "clip"}
-    rule: Text = setting("If …, then …")
-    by: Text | None = setting(
-        "What makes the rule's one change instead of what is built in: a transform such as "
-        "rain:heavy, or engine:NAME.",
-        None,
-    )
-    after: Text | None = setting(
-        "A change that is made first, and must itself do what the rule asks for: a transform "
-        "such as rain:heavy, or engine:NAME.",
-        None,
-    )
+    rule: Text
+    by: Text | None = None
+    after: Text | None = None
 
 
 class RulesForm(_RuleSettings):
-    """Every rule of a file, a requirement each; their ids come after that of the entry: paper/R1."""
+    """Every rule of a file, a requirement each; their ids come after that of the entry: paper/R1.
+
+    Keys:
+        rules: A file of rules, or several; paths count from the suite's folder.
+        only: Only these of the file's rules, by their ids.
+    """
 
     key = "rules"
-    rules: Some = setting("A file of rules, or several; paths count from the suite's folder.")
-    only: Some | None = setting("Only these of the file's rules, by their ids.", None)
+    rules: Some
+    only: Some | None = None
 
 
 _BUILT_IN = "what is built in"
