@@ -22,6 +22,7 @@ from roadworthy.web.wall import CaseMark, CaseName, Said, add_marks
 router = APIRouter(prefix="/look")
 
 _MOST = 200  # cases in one answer
+_WATCHED = 15.0  # seconds without a question, after which nobody looks at a case any more
 
 
 class _Cases(BaseModel):
@@ -104,11 +105,13 @@ def test(services: Here, folder: RunFolder, name: str, asked: _Cases) -> dict[st
 
 
 @router.post("/{name}/least")
-def least(services: Here, folder: RunFolder, asked: CaseName) -> dict[str, Any]:
-    """Return the least change with which a case still fails, or how far the server has come with it."""
+@router.post("/{name}/attention")
+def closer(request: Request, services: Here, folder: RunFolder, asked: CaseName) -> dict[str, Any]:
+    """Return the least change with which a case still fails or what its model looks at, or how far it is."""
     found = services.walls.kept(folder).case(asked)
-    key = ("least", folder, found["pictures"], found["margin"], *asked.key)
-    return services.awaited(key, partial(services.least, folder, found))
+    what = request.url.path.rpartition("/")[2]
+    key = (what, folder, found["pictures"], found["margin"], *asked.key)
+    return services.awaited(key, partial(services.closer, what, folder, found), _WATCHED)
 
 
 @router.post("/{name}/seen")

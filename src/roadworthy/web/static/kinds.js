@@ -43,7 +43,7 @@ export class Kinds {
       this.draw();
     } catch (error) {
       line.textContent = error.message;
-      bar.remove();
+      bar.replaceWith(make("button.quiet.way", { type: "button", onclick: () => this.open() }, "Try again"));
     }
   }
 
