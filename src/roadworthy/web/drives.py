@@ -46,10 +46,14 @@ def find_drives(folder: Path) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for place in _folders(folder):
         name = place.relative_to(folder).as_posix()
-        if file_below(folder, f"{name}/{DRIVE_FILE}") is not None:
-            found[name] = place
-            if len(found) == _MOST:
-                break
+        drives = {name: place / DRIVE_FILE}
+        if place.name == "drives":
+            # A run keeps its own side by side.
+            files = (one for one in sorted(place.glob("*.parquet")) if one.name != DRIVE_FILE)
+            drives |= {f"{name}/{one.stem}": one for one in files if one.name.isprintable()}
+        for one, file in drives.items():
+            if len(found) < _MOST and file_below(folder, file.relative_to(folder).as_posix()) is not None:
+                found[one] = place if file.name == DRIVE_FILE else file
     return found
 
 
@@ -175,6 +179,7 @@ def show_drive(folder: Path, metric: str, root: Path | None = None) -> ShownDriv
     table = compute(drive)
     shown = [name for name in _SHOWN if name in table.values]
     rows = zip(*(table.values[name].tolist() for name in shown), strict=True)
+    films = folder.iterdir() if folder.is_dir() else ()
     limits = {} if thresholds is None else dict(thresholds.values)
     told = {
         "metric": metric,
@@ -190,7 +195,7 @@ def show_drive(folder: Path, metric: str, root: Path | None = None) -> ShownDriv
         tuple(zip(table.sectors, partial_sectors(drive), rows, strict=True)),
         alarms,
         thresholds,
-        tuple(sorted(one.name for one in folder.iterdir() if one.suffix.lower() in FILMS)),
+        tuple(sorted(one.name for one in films if one.suffix.lower() in FILMS)),
     )
 
 

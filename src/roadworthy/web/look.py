@@ -11,7 +11,7 @@ from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, Field
 
 from roadworthy.errors import InputError
-from roadworthy.report.kinds import failures_of, kinds_of, recorded_kinds
+from roadworthy.report.kinds import FILE, failures_of, kinds_of, recorded_kinds
 from roadworthy.runs.store import StoredRun
 from roadworthy.web.compare import known_runs
 from roadworthy.web.jobs.queue import ID
@@ -60,7 +60,11 @@ def page(request: Request, services: Here, folder: RunFolder, name: str) -> Resp
     except InputError as error:
         return services.pages.page(request, "error.html", heading="Nothing to look at yet", reason=str(error))
     return services.pages.page(
-        request, "look.html", name=name, has_report=file_below(folder, REPORT) is not None
+        request,
+        "look.html",
+        name=name,
+        has_report=file_below(folder, REPORT) is not None,
+        recorded=(folder / FILE).is_file(),
     )
 
 

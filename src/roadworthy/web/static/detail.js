@@ -228,7 +228,7 @@ export class CaseDialog {
         line.textContent = error.message;
       }
     };
-    if (this.source.knowsAlike()) list();
+    if (this.source.knowsAlike() || this.source.recorded) list();
     else fill(box, head, make("button.quiet.way", { type: "button", onclick: list }, "Find what is alike"));
     return box;
   }

@@ -450,6 +450,7 @@ const dialog = new CaseDialog(byId("case"), {
     return one;
   },
   knowsAlike: () => Boolean(kinds.found),
+  recorded: wall.hasAttribute("data-recorded"),
   alike: async (row, told) => { await kinds.find(told); return kinds.alike(row); },
   changed: said,
   opened: (one) => { shownCase = one; address(); },
