@@ -239,8 +239,8 @@ export class CaseDialog {
       const after = decidingPair(one, one.pictures).at(-1);
       if (after) picture.src = pictureOf(this.source.run, after);
       button.title = `${one.case} of ${one.requirement}, ${one.system}`;
-      button.setAttribute("aria-label", `${button.title}${one.margin === null ? "" : `, margin ${measured(one.margin, one.unit)}`}`);
-      told.textContent = `${one.system} ${one.margin === null ? "" : measured(one.margin, one.unit)}`;
+      told.textContent = [one.system, one.margin === null ? "" : measured(one.margin, one.unit)].filter(Boolean).join(" ");
+      button.setAttribute("aria-label", `${told.textContent}: ${one.case} of ${one.requirement}`);
     }).catch(() => {});
     return make("li", {}, button);
   }
