@@ -179,18 +179,14 @@ def show_drive(folder: Path, metric: str, root: Path | None = None) -> ShownDriv
     table = compute(drive)
     shown = [name for name in _SHOWN if name in table.values]
     rows = zip(*(table.values[name].tolist() for name in shown), strict=True)
+    ways = thresholds and dict(thresholds.directions)
     films = folder.iterdir() if folder.is_dir() else ()
     limits = {} if thresholds is None else dict(thresholds.values)
-    told = {
-        "metric": metric,
-        "unit": unit,
-        "limits": limits,
-        "ways": thresholds and dict(thresholds.directions),
-    }
+    told = {"metric": metric, "unit": unit, "limits": limits}
     return ShownDrive(
         drive,
         f"{meaning}, {unit}" if unit else meaning,
-        track_of(drive, values, alarms, metric_label(metric)) | told,
+        track_of(drive, values, alarms, metric_label(metric)) | told | {"ways": ways},
         tuple((name, unit_of(name), meaning_of(name)) for name in shown),
         tuple(zip(table.sectors, partial_sectors(drive), rows, strict=True)),
         alarms,
@@ -248,19 +244,10 @@ def drive(
         found = show_drive(place, metric, root)
     except InputError as error:
         problem = str(error)
-    return services.pages.page(
-        request,
-        "drive.html",
-        name=name,
-        drive=drive,
-        metric=metric,
-        metrics={
-            one: metric_label(one) for one in dict.fromkeys((*METRICS, metric)) if found or one != metric
-        },
-        others=[one for one in _all_drives(services) if one != (name, drive)],
-        found=found,
-        problem=problem,
-    )
+    metrics = {one: metric_label(one) for one in (*METRICS, metric) if found or one != metric}
+    others = [one for one in _all_drives(services) if one != (name, drive)]
+    shown = {"name": name, "drive": drive, "metric": metric, "metrics": metrics, "others": others}
+    return services.pages.page(request, "drive.html", found=found, problem=problem, **shown)
 
 
 @router.get("/{name}/film")

@@ -159,7 +159,7 @@ class Services:
 
         return cls(
             settings,
-            Pages(destinations),
+            Pages(destinations, settings.limits),
             declared,
             ProcessQueue(settings.out, at_most=settings.limits.jobs, check=check),
             ProcessApart(settings.limits.check_seconds),

@@ -57,10 +57,7 @@ def shown(row: Mapping[str, Scalar], mark: CaseMark | None = None) -> dict[str, 
         [('speed', 8.0, 9.5)]
     """
     return {
-        "requirement": row["requirement"],
-        "system": row["system"],
-        "case": row["case"],
-        "status": row["status"],
+        **{name: row[name] for name in ("requirement", "system", "case", "status")},
         "margin": _number(row["margin"]),
         "unit": _unit(row),
         "reason": row["reason"] or "",
@@ -119,14 +116,8 @@ def _compared(row: Mapping[str, Scalar]) -> Iterator[Compared]:
         yield 0.0, output, ("true", "answered"), label, row.get(f"{MEASURE}prediction"), 1
     # Reliability holds how right the model is.
     if (before := row.get(f"{MEASURE}before")) is not None:
-        yield (
-            0.0,
-            str(row.get(f"{PARAMETER}measure") or "answer"),
-            before_and_after,
-            before,
-            row.get(f"{MEASURE}after"),
-            1,
-        )
+        measure = str(row.get(f"{PARAMETER}measure") or "answer")
+        yield 0.0, measure, before_and_after, before, row.get(f"{MEASURE}after"), 1
 
 
 def _unit(row: Mapping[str, Scalar]) -> str:
