@@ -116,8 +116,8 @@ def page(
         awaited["problem"] = re.sub(option, words, awaited["problem"])
     known, found = known_runs(services), list(zip(after, awaited.pop("found") or (), strict=False))
     ends = [end for _, one in found for line in one.differences for end in line.interval or ()]
-    shown = {"first": first, "after": after, "old": old, "new": new, "anyway": anyway, "found": found}
-    shown |= {"most": _MOST, "lots": _RUNS, "chips": _CHIPS, "sentence": sentence, "counted": counted}
+    awaited |= {"first": first, "after": after, "old": old, "new": new, "anyway": anyway, "found": found}
+    awaited |= {"most": _MOST, "lots": _RUNS, "chips": _CHIPS, "sentence": sentence, "counted": counted}
     return services.pages.page(
         request,
         "compare.html",
@@ -130,7 +130,6 @@ def page(
         # The sentence says why.
         explained=lambda one: explained(replace(one, why="") if told(one) else one),
         told=told,
-        **shown,
         **awaited,
     )
 
@@ -160,7 +159,7 @@ def told(one: Difference, alpha: float = _ALPHA) -> str:
 def _changed(first: str, second: str, found: Comparison) -> Iterator[dict[str, Any]]:
     """Yield the cases of each line that broke and that were fixed, with where their pictures are."""
     for one in found.differences[:_MOST]:
-        about = {"requirement": one.requirement.id, "text": one.requirement.text}
+        about: dict[str, Any] = {"requirement": one.requirement.id, "text": one.requirement.text}
         about |= {"runs": [first, second], "systems": [one.before, one.after]}
         if one.examples_broken:
             cases = [case.case for case in one.examples_broken]

@@ -246,8 +246,8 @@ def drive(
         problem = str(error)
     metrics = {one: metric_label(one) for one in (*METRICS, metric) if found or one != metric}
     others = [one for one in _all_drives(services) if one != (name, drive)]
-    shown = {"name": name, "drive": drive, "metric": metric, "metrics": metrics, "others": others}
-    return services.pages.page(request, "drive.html", found=found, problem=problem, **shown)
+    shown: dict[str, Any] = {"name": name, "drive": drive, "metric": metric, "metrics": metrics}
+    return services.pages.page(request, "drive.html", found=found, problem=problem, others=others, **shown)
 
 
 @router.get("/{name}/film")

@@ -208,7 +208,7 @@ def page(request: Request, services: Here) -> Response:
     started = [_Started(job, tuple(services.declared.names(job.ask.models))) for job in services.queue.jobs()]
     given.sort(key=lambda one: one.found.started if one.found else "", reverse=True)
     under = [one.name or "/" for one in services.settings.under]
-    told = {"started": started, "given": given, "under": under, "endings": ENDINGS}
+    told: dict[str, Any] = {"started": started, "given": given, "under": under, "endings": ENDINGS}
     return services.pages.page(request, "runs.html", out=services.settings.out, **told)
 
 
@@ -225,7 +225,7 @@ def run(request: Request, services: Here, name: str) -> Response:
     folder, job = services.run_of(name)
     found, problem = _summary(folder, _WORST)
     links = _links(name, folder, found)
-    told = {"name": name, "folder": folder, "job": job, "found": found, "links": links}
+    told: dict[str, Any] = {"name": name, "folder": folder, "job": job, "found": found, "links": links}
     return services.pages.page(
         request,
         "run.html",

@@ -289,12 +289,12 @@ def _relied_on(
         progress("Hiding one place after the other.", top / image.shape[0])
         frames = [Frame("whole", image)]
         for left, right in pairwise(columns):
-            hidden = image.copy()
-            hidden[top:bottom, left:right] = mean
-            frames.append(Frame("hidden", hidden))
-        whole, *others = zip(frames, system.predict(frames), strict=True)
-        for other in others:
-            pairs = gauge.measured(*zip(whole, other, strict=True))
+            pixels = image.copy()
+            pixels[top:bottom, left:right] = mean
+            frames.append(Frame("hidden", pixels))
+        whole, *answers = system.predict(frames)
+        for hidden, answer in zip(frames[1:], answers, strict=True):
+            pairs = gauge.measured((frames[0], hidden), (whole, answer))
             found.append(max((abs(one - two) for one, two in pairs), default=0.0))
     places = np.nan_to_num(np.array(found, np.float32).reshape(len(rows) - 1, -1))
     return np.asarray(cv2.resize(places, image.shape[1::-1], interpolation=cv2.INTER_LINEAR))

@@ -95,7 +95,7 @@ def study(request: Request, services: Here, task: _Task, run: str, id: str) -> R
     """Return how far a study has come."""
     parts = task.parts()
     given, asked = sum(min(one.raters, one.wanted) for one in parts), sum(one.wanted for one in parts)
-    shown = {"task": task, "url": f"/studies/{run}/{id}", "run": run, "parts": parts}
+    shown: dict[str, Any] = {"task": task, "url": f"/studies/{run}/{id}", "run": run, "parts": parts}
     return services.pages.page(request, "study.html", given=given, asked=asked, **shown)
 
 

@@ -291,8 +291,8 @@ def _opens(part: Form) -> bool:
     given = part.model_dump(mode="json", exclude_defaults=True, by_alias=True)
     if isinstance(part, DataForm | DrivingForm):
         # Who labels the frames; whether it is one whom the server offers is for the server to say.
-        known = LABELLED if isinstance(part, DataForm) else _CONDITIONS
-        if isinstance(part, DataForm) and part.data.partition(":")[0] == "world":
+        known: tuple[str, ...] = LABELLED if isinstance(part, DataForm) else ()
+        if not isinstance(part, DataForm) or part.data.partition(":")[0] == "world":
             known += _CONDITIONS
         if all(
             type(said) in (int, float) if what in _AMOUNTS else what in known and isinstance(said, str)
