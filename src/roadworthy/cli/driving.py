@@ -56,6 +56,7 @@ class DriveOptions:
         laps (N): Laps; 0 does not count them.
         seconds (S): The longest drive, in the simulator.
         metres (M): The farthest drive.
+        repeats (min=1 N): Drive it so many times; the drives count as one scenario.
         end_at (EVENT): End at this event; repeatable. crash if left out; or none.
         metric (NAME): What colours the way in drive.png, such as LP or SD(SA).
         video (WHAT): failing: the first sector that failed; all; none; or a sector's name.
@@ -71,6 +72,7 @@ class DriveOptions:
     laps: int = 1
     seconds: float = 600.0
     metres: float | None = None
+    repeats: int = 1
     end_at: list[str] | None = None
     metric: str = "LP"
     video: str = "failing"
@@ -100,6 +102,7 @@ class DriveOptions:
             "sectors": None if known else [WHOLE_DRIVE],
             "frames": "all" if self.frames else {"none": "none", "failing": "failing"}.get(self.video, "all"),
             "settings": changes,
+            "repeats": self.repeats,
         }
         suite = suite_document("driving drive", {"drive": entry}, models=[self.model])
         options = parse_options(self.model_option or [], "-m threads=1")
@@ -113,7 +116,8 @@ def drive(how: RunOptions, given: DriveOptions) -> Answer:
 
     Writes drive.parquet, metrics.csv with a row for each sector, drive.json, drive.png and a video, beside
     report.html, junit.xml, evidence, and suite.yaml, which `roadworthy run` takes. If the model or the
-    simulator fails, the drive up to that point is still written.
+    simulator fails, the drive up to that point is still written. With --repeats, repeats.csv tells how far
+    every metric differs between repeats, and the files are those of the first that failed.
 
     The exit code is 1 if the vehicle crashed, crossed a line or stood still for good in any sector, if a
     threshold of the oracle is passed or if the model failed; 2 if the simulator failed; 3 if nothing could be
@@ -127,6 +131,7 @@ def drive(how: RunOptions, given: DriveOptions) -> Answer:
         roadworthy driving drive --model dave2 -s world:town --end-at 'line crossing' --video all
         roadworthy driving drive --model mutants/GF-0.03 -s world:town --frames --out drives/GF-0.03
         roadworthy driving drive --model dave2 -s world:town --oracle oracle.json
+        roadworthy driving drive --model dave2 -s gymnasium:CarRacing-v3 --seconds 20 --repeats 5
     """
     from roadworthy.driving.metrics import parse_metric
 

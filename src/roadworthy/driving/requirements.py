@@ -314,6 +314,7 @@ class DrivingQuality:
             Other simulators do not tell theirs beforehand; `WHOLE_DRIVE` needs no names.
         events: What violates the requirement wherever it happens.
         settings: What the metrics leave open, where it differs from what comes with the package.
+        repeats: How often each scenario is driven; all drives through one are one cluster.
 
     Raises:
         InputError: A value cannot be used, or nothing would be driven or judged.
@@ -331,8 +332,10 @@ class DrivingQuality:
     sectors: tuple[str, ...] = ()
     events: tuple[str, ...] = FATAL_EVENTS
     settings: Mapping[str, Any] = field(default_factory=dict)
+    repeats: int = 1
 
     def __post_init__(self) -> None:
+        check_number("repeats", self.repeats, least=1)
         for name in ("scenarios", "sectors", "events"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         object.__setattr__(self, "settings", frozen(self.settings))
@@ -368,6 +371,7 @@ class DrivingQuality:
                 tuple(form.sectors),
                 tuple(form.events),
                 form.settings,
+                form.repeats,
             )
 
     def parameters(self) -> dict[str, Any]:
@@ -389,6 +393,8 @@ class DrivingQuality:
             data["sectors"] = list(self.sectors)
         if self.settings:
             data["settings"] = dict(self.settings)
+        if self.repeats > 1:
+            data["repeats"] = self.repeats
         return data
 
     def requirement(self, id: str, text: str = "", *, acceptance: Acceptance | None = None) -> Requirement:
@@ -456,6 +462,7 @@ class _QualityForm(BaseModel):
     sectors: list[str] = Field(default_factory=list)
     events: list[str] = Field(default_factory=lambda: list(FATAL_EVENTS))
     settings: dict[str, Any] = Field(default_factory=dict)
+    repeats: int = 1
 
 
 def _scenario(form: _ScenarioForm) -> Scenario:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from roadworthy.frames import Signals
 from roadworthy.models import Simulator
-from roadworthy.runs.suites.forms import EntryForm, Number, Some, Thresholds, Words, setting
+from roadworthy.runs.suites.forms import Count, EntryForm, Number, Some, Thresholds, Words, setting
 from roadworthy.runs.suites.kinds.base import Context, Kind, Part, other_task
 from roadworthy.runs.suites.opening import Facts
 
@@ -25,7 +25,7 @@ class DrivingForm(EntryForm):
     key = "driving"
     sendable = EntryForm.sendable | {
         *("driving", "worse", "simulator", "laps", "seconds", "metres", "end_at", "frames", "sectors"),
-        "events",
+        *("events", "repeats"),
     }
     driving: Thresholds = setting(
         "Metrics with their thresholds: {SD(SA): 3.1, Max(LP): 1.2}; or a file that `driving "
@@ -54,6 +54,9 @@ class DrivingForm(EntryForm):
         "What violates it wherever it happens; crash and line crossing if left out.", None
     )
     settings: dict[str, Any] = setting("What the metrics leave open.", default_factory=dict)
+    repeats: Count = setting(
+        "How often each simulator is driven through, for those that are not deterministic.", 1
+    )
 
 
 _PROBED = 20.0  # metres of a probe
@@ -90,7 +93,9 @@ class DrivingKind(Kind[DrivingForm, "DrivingQuality"]):
                 open_simulator(one.simulator, **one.options).close()
         sectors = tuple(entry.sectors or ())
         events = FATAL_EVENTS if entry.events is None else tuple(entry.events)
-        quality = DrivingQuality(thresholds, scenarios[: context.sample], sectors, events, entry.settings)
+        quality = DrivingQuality(
+            thresholds, scenarios[: context.sample], sectors, events, entry.settings, entry.repeats
+        )
         made = quality.requirement("any")
         yield Part("", made.text, made.parameters, quality, _notes(entry, quality))
 
@@ -116,14 +121,22 @@ class DrivingKind(Kind[DrivingForm, "DrivingQuality"]):
 
     def cases(self, part: Part[DrivingQuality], frames: int) -> int:
         """Return a case for each sector of each drive."""
-        return sum(len(part.inside.sectors_of(one)) for one in part.inside.scenarios)
+        quality = part.inside
+        return quality.repeats * sum(len(quality.sectors_of(one)) for one in quality.scenarios)
+
+    def observed(self, part: Part[DrivingQuality], requirement: str, model: str, folder: Path) -> list[str]:
+        """Return whether repeated drives differ."""
+        from roadworthy.driving.repeats import Repeats
+
+        return Repeats.kept(folder, requirement, model, part.inside).notes()
 
     def probed(self, part: Part[DrivingQuality], frames: int, of: int) -> tuple[Mapping[str, Any], float]:
         """Return a drive of a few metres; how far the whole one goes is known in the built-in world."""
         scenarios = part.inside.scenarios
         short = tuple(replace(one, limits=replace(one.limits, metres=_PROBED)) for one in scenarios)
-        whole = sum(map(_metres, scenarios))
-        return replace(part.inside, scenarios=short).parameters(), min(1.0, _PROBED * len(scenarios) / whole)
+        whole = part.inside.repeats * sum(map(_metres, scenarios))
+        probe = replace(part.inside, scenarios=short, repeats=1)
+        return probe.parameters(), min(1.0, _PROBED * len(scenarios) / whole)
 
 
 def _notes(entry: DrivingForm, quality: DrivingQuality) -> tuple[str, ...]:
