@@ -121,7 +121,9 @@ class DrivingMethod(BaseMethod):
                     parameters["repeat"] = repeat
                 name = label(scenario)
                 id = f"{name}/{sector}" + (f"{_REPEAT}{repeat}" if repeat > 1 else "")
-                yield Case(id, requirement.id, (drive,), parameters, cluster=name)
+                # Of a log that holds several drives, each is a cluster.
+                cluster = f"{name}/{logged}" if (logged := scenario.sectors.get(sector)) else name
+                yield Case(id, requirement.id, (drive,), parameters, cluster=cluster)
 
     def judge(self, case: Case, answers: Answers) -> Verdict:
         """Return whether the sector was driven well.

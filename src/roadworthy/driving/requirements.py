@@ -23,7 +23,7 @@ from roadworthy.driving.oracles import Direction, Oracle
 from roadworthy.driving.oracles.false_alarms import FalseAlarmBound
 from roadworthy.driving.sectors import SectorTable
 from roadworthy.driving.simulators import DriveLimits, Scenario
-from roadworthy.driving.simulators.scenarios import Kept
+from roadworthy.driving.simulators.scenarios import WHOLE_DRIVE, Kept
 from roadworthy.driving.simulators.world import world_sectors
 from roadworthy.errors import InputError, check_choice, check_known, check_number, suggest
 from roadworthy.world import HELD_OUT_TRACK_NAMES, TRACK_NAMES, track
@@ -183,9 +183,6 @@ def _known(table: MetricTable, name: str) -> bool:
 
 METHOD: Final = "driving"
 """The name of the method that tests these requirements."""
-
-WHOLE_DRIVE = "whole drive"
-"""Instead of the name of a sector: all that is driven, in whichever sectors, is judged as one case."""
 
 
 @dataclass(frozen=True)
@@ -384,6 +381,7 @@ class DrivingQuality:
                     "options": dict(one.options),
                     "limits": asdict(one.limits),
                     **({} if one.frames == "none" else {"frames": one.frames}),
+                    **({"sectors": dict(one.sectors)} if one.sectors else {}),
                 }
                 for one in self.scenarios
             ],
@@ -417,6 +415,8 @@ class DrivingQuality:
         """
         if WHOLE_DRIVE in self.sectors:
             return (WHOLE_DRIVE,)
+        if scenario.sectors:
+            return tuple(one for one in scenario.sectors if not self.sectors or one in self.sectors)
         name, _, place = scenario.simulator.partition(":")
         if name != "world":
             if not self.sectors:
@@ -446,6 +446,7 @@ class _ScenarioForm(BaseModel):
     options: dict[str, Any] = Field(default_factory=dict)
     limits: dict[str, Any] = Field(default_factory=dict)
     frames: Kept = "none"
+    sectors: dict[str, str] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
@@ -475,7 +476,8 @@ def _scenario(form: _ScenarioForm) -> Scenario:
         if isinstance(events, str) or not isinstance(events, Sequence):
             raise InputError(f"events must be a list, got {events!r}")
         limits["events"] = tuple(events)
-    return Scenario(form.simulator, FrozenDict(form.options), DriveLimits(**limits), form.frames)
+    options, sectors = FrozenDict(form.options), FrozenDict(form.sectors)
+    return Scenario(form.simulator, options, DriveLimits(**limits), form.frames, sectors)
 
 
 def _number(name: str, value: object) -> float:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from roadworthy.errors import InputError
 from roadworthy.frames import Signals
 from roadworthy.models import Simulator
 from roadworthy.runs.suites.forms import Count, EntryForm, Number, Some, Thresholds, Words, setting
@@ -16,6 +17,7 @@ from roadworthy.runs.suites.opening import Facts
 if TYPE_CHECKING:
     from roadworthy.cases import Method
     from roadworthy.driving.requirements import DrivingQuality
+    from roadworthy.driving.requirements import Thresholds as OracleThresholds
     from roadworthy.driving.simulators import Scenario
 
 
@@ -35,7 +37,8 @@ class DrivingForm(EntryForm):
         "Whether a metric gets worse upwards or downwards, if not as usual.", default_factory=dict
     )
     simulator: Some = setting(
-        "Where it is driven; a drive for each.", default_factory=lambda: ["world:meadow"]
+        "Where it is driven, a drive for each; log: and what `driving metrics` reads is a recorded drive.",
+        default_factory=lambda: ["world:meadow"],
     )
     options: dict[str, Any] = setting(
         "Options of the simulator, such as weather: rain.", default_factory=dict
@@ -58,6 +61,9 @@ class DrivingForm(EntryForm):
         "How often each simulator is driven through, for those that are not deterministic.", 1
     )
 
+
+RECORDED_DRIVER = "truth"
+"""The model that stands for whoever drove a log: it answers with what was recorded."""
 
 _PROBED = 20.0  # metres of a probe
 _USUAL_LAP = 1000.0  # metres, where it is not known
@@ -85,8 +91,11 @@ class DrivingKind(Kind[DrivingForm, "DrivingQuality"]):
         limits = DriveLimits(
             laps=entry.laps or None, seconds=entry.seconds, metres=entry.metres, events=tuple(entry.end_at)
         )
-        scenarios = tuple(Scenario(one, entry.options, limits, entry.frames) for one in entry.simulator)
-        for one in scenarios:
+        scenarios = [Scenario(one, entry.options, limits, entry.frames) for one in entry.simulator]
+        for place, one in enumerate(scenarios):
+            if one.log:
+                scenarios[place] = _logged(one, thresholds, context.folder)
+                continue
             checked_simulator(one.simulator, **one.options)
             if one.simulator.partition(":")[0] == "world":
                 # Others wait for a connection when they are opened.
@@ -94,13 +103,16 @@ class DrivingKind(Kind[DrivingForm, "DrivingQuality"]):
         sectors = tuple(entry.sectors or ())
         events = FATAL_EVENTS if entry.events is None else tuple(entry.events)
         quality = DrivingQuality(
-            thresholds, scenarios[: context.sample], sectors, events, entry.settings, entry.repeats
+            thresholds, tuple(scenarios[: context.sample]), sectors, events, entry.settings, entry.repeats
         )
         made = quality.requirement("any")
         yield Part("", made.text, made.parameters, quality, _notes(entry, quality))
 
     def misfit(self, part: Part[DrivingQuality], facts: Facts) -> str:
-        """It needs a model that steers."""
+        """It needs a model that steers; who drove a log is not one of them."""
+        log = next((one.simulator for one in part.inside.scenarios if one.log), "")
+        if log and facts.model.form.model != RECORDED_DRIVER:
+            return f"{facts.model.name} did not drive {log}: judge a log with the model {RECORDED_DRIVER!r}"
         if reason := other_task(facts, "regression", "one must steer to drive"):
             return reason
         if isinstance(facts.known, Signals) and facts.known.steering is None:
@@ -137,6 +149,22 @@ class DrivingKind(Kind[DrivingForm, "DrivingQuality"]):
         whole = part.inside.repeats * sum(map(_metres, scenarios))
         probe = replace(part.inside, scenarios=short, repeats=1)
         return probe.parameters(), min(1.0, _PROBED * len(scenarios) / whole)
+
+
+def _logged(scenario: Scenario, thresholds: OracleThresholds, folder: Path) -> Scenario:
+    """Return the scenario of a log, whose path counts from the suite's folder, with its sectors.
+
+    Raises:
+        InputError: The log cannot be read, or there is nothing to judge it by.
+    """
+    if not thresholds.values:
+        raise InputError(
+            f"{scenario.simulator} needs a threshold of a metric: a log tells no crash by itself"
+        )
+    name, colon, path = scenario.log.rpartition(":")
+    if folder.resolve() != Path.cwd() and (folder / path).exists():
+        scenario = replace(scenario, simulator=f"log:{name}{colon}{folder / path}")
+    return scenario.with_sectors()
 
 
 def _notes(entry: DrivingForm, quality: DrivingQuality) -> tuple[str, ...]:
