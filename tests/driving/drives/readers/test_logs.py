@@ -95,6 +95,8 @@ def test_what_is_no_log(tmp_path: Path) -> None:
         read_drive(f"comma2k19:{tmp_path}/nowhere")
     with pytest.raises(InputError, match="expected format:path for a drive, got 'coma2k19:x'"):
         read_drive("coma2k19:x")
+    with pytest.raises(InputError, match=r"options belong to a format: .* got 'lap'"):
+        read_typed("lap", {"a": "b"})
 
 
 def test_metrics_of_a_log(tmp_path: Path) -> None:
