@@ -83,7 +83,7 @@ class DriveOptions:
 
     def suite(self) -> dict[str, Any]:
         """Return it as a suite of one drive."""
-        from roadworthy.driving.requirements import WHOLE_DRIVE
+        from roadworthy.driving.simulators.scenarios import WHOLE_DRIVE
 
         settings_of(self.settings)
         changes = {}
@@ -256,7 +256,8 @@ def check(
     cut = {"cut_seconds": cut_seconds, "cut_metres": cut_metres}
     options = {**parse_options(option or []), **{name: one for name, one in cut.items() if one is not None}}
     limits = {
-        name: (numbers("--limit", one) or [math.nan])[0] for name, one in parse_options(limit or []).items()
+        name: (numbers("--limit", str(one)) or [math.nan])[0]
+        for name, one in parse_options(limit or []).items()
     }
     entry = {
         "driving": limits if oracle is None else str(oracle),

@@ -27,8 +27,9 @@ from roadworthy.datasets import BaseDataset
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.drives.drive import partial_sectors
 from roadworthy.driving.metrics import MetricTable, compute
-from roadworthy.driving.requirements import METHOD, WHOLE_DRIVE, DrivingQuality, label
+from roadworthy.driving.requirements import METHOD, DrivingQuality, label
 from roadworthy.driving.simulators import Scenario
+from roadworthy.driving.simulators.scenarios import WHOLE_DRIVE
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
 

@@ -141,10 +141,15 @@ def _difference(one: Drive, other: Drive) -> tuple[float, str] | None:
 def _columns(one: Drive, other: Drive) -> list[tuple[str, NDArray[np.float64], NDArray[np.float64]]]:
     """Return the columns of both drives, what the vehicle does before what the model answered."""
     tables: list[dict[str, NDArray[np.float64]]] = [
-        {"time": each.time, **each.signals, **{name: 1.0 * flags for name, flags in each.events.items()}}
+        {
+            "time": each.time,
+            **each.signals,
+            **{name: flags.astype(float) for name, flags in each.events.items()},
+        }
         for each in (one, other)
     ]
     rows = min(len(one), len(other))
     unknown = np.full(rows, math.nan)
     names = dict.fromkeys(name for table in tables for name in table)
-    return [(name, *(table.get(name, unknown)[:rows] for table in tables)) for name in names]
+    mine, theirs = tables
+    return [(name, mine.get(name, unknown)[:rows], theirs.get(name, unknown)[:rows]) for name in names]

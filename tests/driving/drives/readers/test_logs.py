@@ -139,9 +139,9 @@ def test_pieces_of_a_log_are_cases_and_its_drives_are_clusters(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     code, _ = judged(tmp_path, "--limit", "Min(SP)=21", "--cut-seconds", "0.5")
-    rows = {row["case"].rpartition("/")[2]: row for row in StoredRun.open(tmp_path / "checked").rows()}
+    rows = {str(row["case"]).rpartition("/")[2]: row for row in StoredRun.open(tmp_path / "checked").rows()}
     route = test_comma2k19.ROUTE
-    assert {row["cluster"].rpartition("/")[2] for row in rows.values()} == {route, "other-route"}
+    assert {str(row["cluster"]).rpartition("/")[2] for row in rows.values()} == {route, "other-route"}
     status = {name: row["status"] for name, row in rows.items() if name.startswith("other-route")}
     assert status == {"other-route 1": "violated", "other-route 2": "passed", "other-route 3": "passed"}
     assert code == 1

@@ -65,7 +65,7 @@ def read_typed(source: str, given: Mapping[str, Any]) -> Drive:
     name = source.partition(":")[0]
     logged = name not in FORMATS and is_log(source)
     ours = ("cut_seconds", "cut_metres", *(("drive", "gap") if logged else ()))
-    own = checked_options(name, read_log, {key: given[key] for key in ours if key in given})
+    own: dict[str, Any] = checked_options(name, read_log, {key: given[key] for key in ours if key in given})
     options = {key: value for key, value in given.items() if key not in ours}
     if logged:
         return read_drive(source, **options, **own)

@@ -60,7 +60,8 @@ def read_log(
     parts = [cut(one, cut_seconds, cut_metres) for one in found.values()]
     if len(parts) == 1:
         return parts[0]
-    names, numbers = [], []
+    names: list[str] = []
+    numbers = []
     for name, one in zip(found, parts, strict=True):
         numbers.append(one.sectors + len(names))
         whole = one.sector_names == ("1",)
