@@ -189,8 +189,9 @@ def _motion(shots: list[Any], poses: Mapping[str, Any], wheelbase: float) -> lis
             speed=float(speed),
             steering=_base.turned_wheels(float(speed), float(turn), wheelbase),
             timestamp=time,
+            extra={"x": float(place[0]), "y": float(place[1])},
         )
-        for speed, turn, time in zip(speeds, turns, times, strict=True)
+        for speed, turn, time, place in zip(speeds, turns, times, places, strict=True)
     ]
 
 
