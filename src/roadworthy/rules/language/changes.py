@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from roadworthy.rules.language import lexicon
 from roadworthy.rules.language.conditions import (
     AND,
-    INSTEAD,
     UNDERSTOOD,
     ConditionReading,
     PlacePhrase,
@@ -21,6 +20,7 @@ from roadworthy.rules.language.nouns import NounReading, is_environment, noun_ph
 from roadworthy.rules.language.phrases import (
     VerbGroup,
     after_fillers,
+    base_of,
     noun_begins,
     noun_follows,
     prepositional,
@@ -30,6 +30,7 @@ from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import Op, SceneChange
 
 _SHOWS = ("with", "for", "near", "close to", "by", "at", "next to", "beside")
+_NO_LONGER = lexicon.phrases_of("no longer, no any, no more, not longer, not any, not more, not")
 _IMPERATIVES = SETS["add"] | SETS["remove"] | SETS["replace"] | SETS["see"] | SETS["changes"] | {"drive"}
 
 
@@ -115,8 +116,10 @@ class _ConditionReader(EventReader):
 
     def clause(self) -> None:
         self.skip()
-        if self._nominal() or self._environment_first():
+        if self._nominal() or (not (led := self._led()) and self._environment_first()):
             return
+        if led:
+            self.result.bind(self.step(), "if")
         if self.lower() in ("there", "appears", "appear"):  # "when appears a pedestrian"
             self._existential()
         elif self.lower() == "it" and self._about_weather():
@@ -124,7 +127,7 @@ class _ConditionReader(EventReader):
         elif self._imperative():
             self.done_by_someone(self.group())
         else:
-            if self.lower() == "it" and not self.earlier and (wrong := self._misspelt(self.at + 1)):
+            if self.lower() == "it" and not (self.earlier or self._it_sees()) and (wrong := self._misspelt(self.at + 1)):
                 # "If it is fogy": nothing was said that "it" could stand for, so the weather is meant.
                 raise wrong
             self._with_subject()
@@ -201,7 +204,7 @@ class _ConditionReader(EventReader):
 
     def _nominal(self) -> bool:
         """Read a noun that stands for a change: "the removal of the lane lines"."""
-        at = self.at + 1 if self.lower() in ("in", "with", "given", "due", "upon") else self.at
+        at = self.at + (self.lower() in SETS["before a change"])
         while at < len(self.words) and self.words[at].lower in ("to", "the", "a", "an"):
             at += 1
         if at + 1 >= len(self.words) or self.words[at + 1].lower != "of":
@@ -234,27 +237,20 @@ class _ConditionReader(EventReader):
             raise group.words.refuse("'there' needs a verb of presence", ["there is", "there appears"])
         self.skip()
         gone = group.negated or group.no_longer
-        while self.lower() in ("no", "not") and self.lower(1) in ("longer", "any", "more"):
+        while said := self.saying(_NO_LONGER):
             gone = True
-            self.result.bind(self.step(2), "remove")
-        if self.lower() == "not":
-            gone = True
-            self.result.bind(self.step(), "remove")
+            self.result.bind(said, "remove")
         things = self.named("what is there is not said", "a pedestrian")
-        if tuple(self.lower(k) for k in range(2)) in INSTEAD:
-            self.result.bind(group.words, "replace")
-            self.result.bind(self.step(2), "replace")
-            for old in self.things():
-                self.exchange(old, things[0])
-            return
-        while self.lower() == "anymore" or (self.lower() == "any" and self.lower(1) in ("more", "longer")):
-            if not gone and not all(thing.negated for thing in things):
-                raise self.rest().refuse("what is there any more is not said", ["no longer"])
-            self.result.bind(self.step(1 if self.lower() == "anymore" else 2), "remove")
         tail = joined(self.modified(things), self.tail())
         for thing in things:
             self.noted(thing, group)
             self.put(self.presence(gone, thing), thing, tail, group.words)
+
+    def _led(self) -> bool:
+        """Return whether a word leads on to what is done: "by removing the trees"."""
+        done = base_of(self.words[self.at + 1]) if self.at + 1 < len(self.words) else ""
+        changed = done in SETS["add"] | SETS["remove"] | SETS["replace"]
+        return changed and self.lower() in ("by", "having") and self.lower(1).endswith(("ing", "ed"))
 
     def _imperative(self) -> bool:
         """Return whether a verb without a subject stands first: "remove the lane lines"."""
@@ -271,7 +267,7 @@ class _ConditionReader(EventReader):
     def _with_subject(self) -> None:
         some = self.lower(1) in ("of", "half") or noun_begins(self.words, self.at + 1)
         some &= self.lower() == "one"  # "one of the trees" is nobody
-        if (self.lower() in SETS["actors"] and not some) or (
+        if (self.lower() in SETS["actors"] and not some) or self._it_sees() or (
             self.lower() == "the" and self.lower(1) in SETS["actors"]
         ):
             self.result.bind(self.step(2 if self.lower() == "the" else 1), "someone")
@@ -286,6 +282,8 @@ class _ConditionReader(EventReader):
             return
         if inner is not None:
             things = [dataclasses.replace(one, determiner="a") if self.is_ego(one) else one for one in things]
+        if inner is None and self.lower() in ("that", "which"):
+            self.result.bind(self.step(), "if")  # "a light that turns red"
         found = verb_group(self.words, after_fillers(self.words, self.at, (",",) if inner else ()))
         if found is None:
             tail = inner or self.tail()
@@ -298,6 +296,7 @@ class _ConditionReader(EventReader):
             raise self.rest().refuse("what happens is not understood here", UNDERSTOOD)
         group, self.at = found
         self.certain(group)
+        group = self.contrasted(group)
         if things[0].words[0].lower in ("someone", "somebody") and not group.passive and self.does(group):
             self.result.bind(things[0].words, "someone")
             self.done_by_someone(group)
@@ -305,6 +304,11 @@ class _ConditionReader(EventReader):
         for thing in things:
             self.noted(thing, group)
         self.happens(things, group, inner, self.words[begin : self.at])
+
+    def _it_sees(self) -> bool:
+        """Return whether "it" is the ego-vehicle, as it sees what comes and nothing was named before."""
+        first = self.lower() == "it" and not (self.earlier or self.result.changes)
+        return first and base_of(self.words[self.at : self.at + 2][-1]) in SETS["see"]
 
     def _check_joined(self, things: Sequence[NounReading], tail: Tail) -> None:
         """Refuse a verb that may be said of both things: "the trees on the left and right are removed"."""

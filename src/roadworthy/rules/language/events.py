@@ -26,7 +26,7 @@ from roadworthy.rules.reading import Op, Position, thing_in_words
 _FELLED = ("cut", "down")
 _TOWARD = ("to", "from", "toward", "towards")
 _TO_CROSS = re.compile(r"to cross(?: the (?:road|street))?\b")
-_LIT = re.compile(r"with (?:its |the |both )?brake lights (?:on|lit)\b")
+_LIT = re.compile(lexicon.FILE["braking"])
 
 
 class EventReader(ExchangeReader):
@@ -48,7 +48,9 @@ class EventReader(ExchangeReader):
         if at < len(self.words) and self.words[at].lower in ("who", "which", "that"):
             at += 1
             found = verb_group(self.words, at)
-            if found is not None and found[0].lemma in SETS["presence"]:
+            turns = found is not None and self.words[found[1] : found[1] + 1]
+            turns = turns and turns[0].lower in lexicon.VALUES  # "a light that turns red"
+            if found is not None and found[0].lemma in SETS["presence"] and not turns:
                 self.affirmed(found[0])
                 self.certain(found[0])
                 self.result.bind(self.words[at - 1 : found[1]], "add")
@@ -59,7 +61,7 @@ class EventReader(ExchangeReader):
             return None
         word = self.words[at]
         crossing = word.lower == "crossing"
-        participle = word.tag in ("VBG", "VBN") or (past and word.tag == "VBD")
+        participle = word.tag in ("VBG", "VBN") or word.lower.endswith("ing") or (past and word.tag == "VBD")
         verbs = SETS["presence"] | (SETS["add"] - {"set"} if word.tag == "VBN" else frozenset())
         if not crossing and not (participle and base_of(word) in verbs):
             found_phrase = prepositional(self.words, at)

@@ -26,6 +26,8 @@ _ALIKE = 0.7  # what is less like a word is no hint
 _USUAL = ("pedestrian", "bicyclist", "vehicle", "traffic sign", "traffic light", "tree")
 """What a thing has a value of: "the colour of the light"."""
 _SIDED = re.compile(r"(?:left|right)\b.* lane|lane (?:on|to) (?:the|your|our) (?:left|right)$")
+_THAT_IS = [(which, verb) for which in ("that", "which") for verb in ("is", "are", "'s")]
+_SHOWN = ("color", "type", "shape")  # what a thing is by itself, and not where it is
 _MODIFIERS = SETS["plain adjectives"] | lexicon.words_of("lefthand righthand - hand")
 _MODIFIERS |= {*lexicon.VALUES, *lexicon.LEVELS}
 _MODIFIER_TAGS = SETS["nouns"] | {"JJ", "JJR", "JJS", "VBG", "VBN", "RB", "FW", "CD"}
@@ -115,7 +117,8 @@ def noun_phrase(words: Words, at: int) -> tuple[NounReading, int] | None:
     """
     begin, determiner = at, ""
     if at < len(words) and words[at].lower in SETS["someone"]:
-        return NounReading("pedestrian", words[at : at + 1], {}, "a"), at + 1
+        none = words[at].lower == "nobody"
+        return NounReading("pedestrian", words[at : at + 1], {}, "no" if none else "a"), at + 1
     amount: Words | None = None
     count, part = 1, ""
     while at < len(words) and (said := _amount(words, at)) is not None:
@@ -191,6 +194,13 @@ def noun_phrase(words: Words, at: int) -> tuple[NounReading, int] | None:
         if owned is not None:
             element, properties, also, stop = owned
             determiner = "the"
+    said = tuple(word.lower for word in words[stop : stop + 3])
+    if said[:2] in _THAT_IS and (value := lexicon.VALUES.get(said[-1])) and value[0] in _SHOWN:
+        # "A bus that is red"
+        _check_value(words[stop + 2 : stop + 3], element, *value)
+        if properties.setdefault(*value) != value[1]:
+            raise words[begin : stop + 3].refuse(f"is it {properties[value[0]]}, or {said[-1]}?")
+        stop += 3
     whole = words[begin:stop]
     return NounReading(element, whole, properties, determiner, also, comparative, amount, count, part), stop
 

@@ -30,7 +30,7 @@ NEVER_A_CAUSE, DETERMINERS, PRONOUNS, PURPOSES, HEADS, HARMLESS = (
     frozenset(FILE["sets"][name].split())
     for name in ("never a cause", "determiners", "pronouns", "purposes", "heads", "harmless")
 )
-_OWNERS = re.compile(r"driver|motorist|person|^every|^one$|vehicles|cars|^any|every")
+_OWNERS = re.compile(r"driver|motorist|person|whoever|^every|^one$|vehicles|cars|^any|every")
 # What words of a kind give to a reading, where neither their value nor they themselves tell.
 _GIVES: dict[str, str] = FILE["gives"]
 

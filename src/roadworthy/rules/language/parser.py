@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from itertools import zip_longest
 
 from roadworthy.errors import InputError, RuleError
 from roadworthy.ontology import ontology
@@ -25,8 +25,8 @@ from roadworthy.rules.reading import Block, BoundWords, Rule, SceneChange, thing
 
 _LABEL = re.compile(r"\s*(?:rule|r|cr)\s*\d+\s*[:.)]\s*", re.IGNORECASE)
 _COLON = re.compile(r"\b(if|then|when|given)\s*:", re.IGNORECASE)
-# What test plans write at the head of the two halves of a rule.
-_LABELS: dict[str, str] = lexicon.FILE["headings"]
+# What people write for plain words that are read, which stand in its place and are no longer.
+_IDIOMS = [(re.compile(said, re.IGNORECASE), plain) for said, plain in lexicon.FILE["idioms"].items()]
 # How the ego-vehicle is named so that "it" may stand for it.
 _OURS = re.compile(lexicon.FILE["ours"], re.IGNORECASE)
 _ARROW = re.compile(r"[-=]>")
@@ -102,10 +102,9 @@ def _problem(text: str) -> RuleError | None:
 
 def _read(text: str, analysis: Words) -> Rule:
     """Return what the words of a rule say."""
-    words = Words(text, analysis.items)
     label = _LABEL.match(text)
-    if label is not None:
-        words = Words(text, tuple(word for word in words if word.start >= label.end()))
+    begin = label.end() if label is not None else 0
+    words = Words(text, tuple(word for word in _as_written(text, analysis) if word.start >= begin))
     for number, word in enumerate(words):
         if word.lower in SETS["not understood"]:
             raise words[number : number + 1].refuse(f"{word.text!r} cannot be used in a rule", [EXAMPLE])
@@ -155,7 +154,8 @@ def _accounted(words: Words, blocks: list[Block]) -> Rule:
             while stop < len(words) and not inside[stop] and words[stop].lower not in SETS["ends"]:
                 stop += 1
             bound |= {one.start: "reason" for one in words[number:stop]}
-            told = next(n for n in reversed(range(len(blocks))) if blocks[n].outcome[0][0] < word.start)
+            earlier = (n for n in reversed(range(len(blocks))) if blocks[n].outcome[0][0] < word.start)
+            told = next(earlier, 0)
             note = f"'{words[number:stop]}' is not tested."
             blocks[told] = replace(blocks[told], notes=(*blocks[told].notes, note))
         elif opened is not None:
@@ -173,10 +173,6 @@ def _accounted(words: Words, blocks: list[Block]) -> Rule:
 def _bound_runs(words: Words, bound: Mapping[int, str]) -> Iterator[BoundWords]:
     """Return the words of a rule in runs that gave one thing each."""
     places = {word.start: word.stop for word in words if any(map(str.isalnum, word.lower))}
-    for heading in _LABELS:
-        # The word that stands in its place is shorter.
-        found = re.finditer(heading, words.text, re.IGNORECASE)
-        places |= {one.start(): one.end() - 1 for one in found}
     places |= {found.start(): found.end() for found in AWAY.finditer(words.text)}
     places |= {one.span[0]: one.span[1] for one in time_words(words.text)}
     runs: list[tuple[int, int, str]] = []
@@ -203,13 +199,32 @@ def _check_length(piece: Words) -> None:
 
 
 def _without_headings(text: str) -> str:
-    """Return a text without distances and times; headings of test plans are words, arrows one sign."""
-    plain = _COLON.sub(lambda found: found[0][:-1] + " ", text)
-    plain = _ARROW.sub("→ ", plain)
-    for heading, instead in _LABELS.items():
-        padded = partial(lambda word, found: word.ljust(len(found[0])), instead)
-        plain = re.sub(heading, padded, plain, flags=re.IGNORECASE)
+    """Return a text without distances and times; idioms are plain words, arrows one sign."""
+    plain = _in_plain_words(text)[0]
     return without_times(AWAY.sub(lambda found: " " * len(found[0]), plain))
+
+
+def _in_plain_words(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """Return a text of the same length in which idioms are plain words, and where they stand.
+
+    What is named "left" in an idiom is no part of it, but only what it stands behind.
+    """
+    plain = _ARROW.sub("→ ", _COLON.sub(lambda found: found[0][:-1] + " ", text))
+    spans: list[tuple[int, int]] = []
+    for idiom, instead in _IDIOMS:
+        for found in idiom.finditer(plain):
+            (start, stop), said = found.span(), found.expand(instead)
+            plain = plain[:start] + said.ljust(stop - start) + plain[stop:]
+            spans.append((found.end("left") if idiom.groupindex else start, start + len(found[0].rstrip(" :"))))
+    return plain, spans
+
+
+def _as_written(text: str, words: Words) -> Iterator[Word]:
+    """Yield words that end where the idioms end that they stand for."""
+    spans = _in_plain_words(text)[1]
+    for word, after in zip_longest(words, words[1:]):
+        stops = [stop for start, stop in spans if word.stop <= stop <= (after.start if after else len(text))]
+        yield replace(word, stop=max(stops)) if stops else word
 
 
 def _pieces(words: Words) -> Iterator[Words]:
@@ -313,6 +328,9 @@ def _inner_markers(piece: Words) -> Iterator[int]:
 
 
 def _without_reason(piece: Words) -> Words:
+    if piece and piece[0].lower in SETS["reasons"]:  # "Because people are hard to see, slow down at night"
+        cut = next((n for n, word in enumerate(piece) if word.lower == ","), len(piece))
+        return piece[cut + 1 :] or piece
     for number, word in enumerate(piece):
         if word.lower in SETS["reasons"] and number:
             commas = [one.lower in SETS["cut"] for one in piece]
@@ -468,9 +486,9 @@ def _splits(piece: Words) -> Iterator[tuple[Words, Words]]:
                     yield both, _trimmed(piece[cut:number])
                 yield from _moved_over(piece[:number], piece[stop:])
                 cut = next((n for n in range(stop, len(piece)) if piece[n].lower == ","), 0)
-                who = piece[: number - 1].items
-                if cut and piece[number - 1].lower == "," and _OURS.fullmatch(str(piece[: number - 1])):
-                    yield piece[stop:cut], Words(piece.text, who + piece[cut + 1 :].items)
+                if cut and piece[number - 1].lower == ",":  # "the car should, if it rains, slow down"
+                    around = piece[: number - 1].items + piece[cut + 1 :].items
+                    yield piece[stop:cut], Words(piece.text, around)
         for number in range(1, len(piece)):
             if piece[number].lower in ("then", "means", "mean") and number + 1 < len(piece):
                 after = number + 2 if piece[number + 1].lower == "that" else number + 1
@@ -487,7 +505,12 @@ def _splits(piece: Words) -> Iterator[tuple[Words, Words]]:
         if body[number].lower in SETS["cut"] and number + 1 < len(body):
             yield body[:number], _trimmed(body[number + 1 :])
     if piece[opened - 1].lower == "whoever":
-        yield from ((body[:n], body[n:]) for n in range(1, len(body)) if body[n].tag == "MD")
+        who = piece[:1].items
+        yield from (
+            (body[:n], Words(piece.text, who + body[n:].items))
+            for n in range(1, len(body))
+            if body[n].tag == "MD"
+        )
     cuts = (n for n in range(1, len(body)) if body[n].lower in SETS["cut"] and _orders(body[n + 1 :]))
     divided = max(cuts, default=0)
     for number in range(divided + 1, len(body)):

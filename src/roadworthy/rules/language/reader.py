@@ -161,6 +161,11 @@ class Reader(WordStream):
 
     def leftover(self, tail: Tail, *, allow_environment: bool = False, allow_place: bool = False) -> None:
         """Use the phrases at the end of a clause about the weather, or refuse them."""
+        if (old := tail.instead) and self.result.changes:
+            kind, new = ontology().condition_of(old.element), self.result.changes[-1]
+            if kind != new.target or old.element == new.replacement:
+                raise old.words.refuse(f"{str(old.words)!r} cannot be {new.replacement} then")
+            self.result.bind(old.words, f"from {old.element}")
         for phrase in tail.phrases:
             thing = phrase.thing
             plain = thing is not None and (self.is_ego(thing) or not (thing.properties or thing.amount))
@@ -318,6 +323,13 @@ class Reader(WordStream):
                 tail.level = LEVELS[self.lower()]
                 tail.degree = self.step()
                 continue
+            if ended := self.saying(conditions.ANY_MORE):
+                tail.ended = ended
+                continue
+            if said := self.saying(conditions.INSTEAD):
+                self.result.bind(said, "replace")
+                tail.instead = self.thing()
+                continue
             if self.lower() == "together" and self.lower(1) != "with":
                 tail.together = self.step()
                 continue
@@ -354,6 +366,12 @@ class Reader(WordStream):
         wrong = {"season": ("by", "for", "into"), "time": ("for", "into")}.get(kind or "", ())
         if phrase.preposition not in SETS["around"] | set(more) or phrase.preposition in wrong:
             raise phrase.words.refuse("whether it is so here is not said", ["in the rain", "at night"])
+
+    def exchange(
+        self, old: nouns.NounReading, new: nouns.NounReading, place: PlacePhrase | None = None
+    ) -> None:
+        """Replace a thing by another one."""
+        raise NotImplementedError
 
     def end_clause(self) -> None:
         """Make the changes of conditions that the phrases of a clause named."""
@@ -462,6 +480,15 @@ class Reader(WordStream):
             self.environment(dataclasses.replace(thing, properties={**thing.properties, **level}))
             self.leftover(tail, allow_environment=True, allow_place=True)
             return
+        if tail.instead is not None:
+            if op != "add" or tail.instead.words[-1].index in self.result.bound:
+                raise tail.instead.words.refuse("what comes instead of it is not said", ["is replaced by"])
+            self.result.bind(said, "replace")
+            self.exchange(tail.instead, thing, place or self.place(tail.phrases))
+            self.environments(tail.phrases)
+            return
+        if op == "remove":
+            self.result.bind(tail.ended, op)
         said_before = self.earlier or self.result.changes
         if not thing.element and op == "add" and tail.comparative is None and said_before:
             where = place or self.place(tail.phrases)

@@ -92,7 +92,7 @@ class Words(Sequence[Word]):
         """The first character of the run and the one after its last; the whole rule where it is empty."""
         if not self.items:
             return 0, len(self.text)
-        return self.items[0].start, self.items[-1].stop
+        return min(word.start for word in self.items), max(word.stop for word in self.items)
 
     def refuse(self, reason: str, suggestions: Iterable[str] = ()) -> RuleError:
         """Return the error that underlines this run."""
