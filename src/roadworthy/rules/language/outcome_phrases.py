@@ -465,8 +465,11 @@ def _range(part: OutcomePart, first: ExpectedAmount, second: ExpectedAmount) -> 
         "low" if amount.modifier in LOWER else "high" if amount.modifier in UPPER else "": amount
         for amount in (first, second)
     }
-    apart = second.led_by("to") and not first.led_by("to")  # "by at least 10% to at most 20 km/h"
-    if set(ends) != {"low", "high"} or (apart and first.quantity.relative != second.quantity.relative):
+    # "By at least 10% to at most 20%" is a range, but "by at least 10%, and to at most 20 km/h" is none.
+    to, by = (any(one.led_by(kind) for one in (first, second)) for kind in ("to", "by"))
+    unlike = first.quantity.relative != second.quantity.relative or first.led_by("to")
+    apart = to and by and (unlike or second.items[0].first > first.items[-1].last + 1)
+    if set(ends) != {"low", "high"} or apart:
         raise part.refuse(second.items, "two quantities that make no range", *RANGE)
     low, high = ends["low"].quantity, ends["high"].quantity
     if low.relative == high.relative and low.value > high.value:
@@ -474,6 +477,7 @@ def _range(part: OutcomePart, first: ExpectedAmount, second: ExpectedAmount) -> 
     return ExpectedAmount(low, high, "between", (*first.items, *second.items), first.found)
 
 
+OLD = re.compile(r"\b(?:original|previous|initial|old|earlier|former)\b")
 FLIPPED: dict[str | None, ExpectedChange] = {"increase": "decrease", "decrease": "increase"}
 SIDES: dict[str, ExpectedChange] = {"left": "decrease", "right": "increase"}
 TURNS = ("turn left", "turn right")
@@ -583,10 +587,18 @@ def _check_words(part: OutcomePart, heads: tuple[OutcomeItem, ...]) -> None:
             raise part.refuse([item], "this does not say what should be so")
         if item.text == "down" and len(heads) == 1 and not part.of("keep", "be"):
             raise part.refuse([item], "this does not say what should go down")
-        stays_slow = part.of("keep") and item.text in ("slow", "slowly") and not item.gerund
+        stays_slow = part.of("keep", "be") and item.text in ("slow", "slowly") and not item.gerund
         is_straight = part.of("be") and item.text.startswith("straight")
         if stays_slow or is_straight:
             raise part.refuse([item], "this is compared with nothing")
+    flipped = [item for item in heads if item.kind == "change" and item.value in FLIPPED]
+    for first, second in pairwise(flipped):
+        between = part.items[part.items.index(first) : part.items.index(second)]
+        if {"must", "be"} & {item.kind for item in between}:
+            raise part.refuse([*between, second], "how a change changes is not judged")
+    named = [item for item in part.of("output") if OLD.search(item.text)]
+    if named and part.items.index(named[0]) < part.items.index(heads[0]) and _change(heads[0]) != "same":
+        raise part.refuse(named[:1], "this is the answer before, and is what it is", "the speed")
     for first, second in pairwise(part.items):
         if first.text in ("stop", "halt") and second.gerund and second in heads:
             raise part.refuse([first, second], "this can mean two things", "should not slow down")

@@ -15,6 +15,7 @@ from roadworthy.rules.language.outcome_phrases import (
     EXAMPLES,
     FLIPPED,
     LOWER,
+    OLD,
     SIGHTS,
     TURNS,
     UPPER,
@@ -39,6 +40,8 @@ EFFECTS = frozenset({"affect", "influence", "impact", "effect", "cause", "lead t
 ACTORS = {who: outputs.split() for who, outputs in FILE["actors"].items()}
 """Of which outputs who can be asked, where not of all."""
 OPEN = re.compile(r"might|can|could|(?:be )?(?:able|free)")
+FORBIDS = ("be allow", "be permit", "be acceptable")
+WIDE = 5.0  # m/s: who asks to stay within more than that does not mean a tolerance
 MULTIPLES = ("times", "twice", "thrice")
 
 
@@ -135,7 +138,12 @@ class _OutcomeClause:
 
     def _check_permission(self, amount: ExpectedAmount | None, negated: bool) -> None:
         """Refuse what is only permitted, unless with a limit: "may vary by up to 2 degrees"."""
+        needless = [item for item in self.part.of("expect") if item.text.startswith("be ")]
+        if needless and self.part.of("no"):
+            raise self.refuse(needless, f"'{needless[0].text}': {REASONS['optional']}")
         permitted = self.part.of("may")
+        if self.part.of("no") and all(item.text in FORBIDS for item in permitted):
+            return  # "no change is allowed"
         limits = ("at most",) if self.change in FLIPPED else UPPER
         limited = amount is not None and (amount.modifier in limits or amount.led_by("within"))
         # "The speed may drop by at most 20%" is a tolerance; what somebody may do, or can, is no duty.
@@ -168,8 +176,9 @@ class _OutcomeClause:
             about = part.of("output") or self.heads
             such_as = ("the speed should decrease", "the steering should not change")
             raise self.refuse(about, "of what, the speed or the steering?", *such_as)
-        if output == "steering" and part.of("size"):
-            raise self.refuse(part.of("size"), "a steering angle has a side: say left or right", *TURNS)
+        turned = part.of("side", "turn", "change", "factor")
+        if output == "steering" and (sizes := part.of("size") or (() if turned else part.of("degree"))):
+            raise self.refuse(sizes, "a steering angle has a side: say left or right", *TURNS)
         for item in part.of("ego"):
             as_output = item.value == "network" and bool(part.of("output"))
             if gauge_of(output).kind not in ACTORS.get(item.value, gauge_of(output).kind) and not as_output:
@@ -233,7 +242,8 @@ class _OutcomeClause:
         if measure == "value" or gauge_of(self.output).kind == "offset":
             upper = amount.upper and self._absolute(amount, amount.upper)
             amount = replace(amount, quantity=self._absolute(amount, amount.quantity), upper=upper)
-        if amount.led_by("within") or (change == "same" and self.part.of("change")):
+        near = measure == "value" and self._is_near(amount)
+        if near or amount.led_by("within") or (change == "same" and self.part.of("change")):
             change, modifier = self._tolerance(amount)
         elif measure == "value":
             change, modifier = self._new_value(amount, negated)
@@ -241,6 +251,7 @@ class _OutcomeClause:
             raise self.refuse(amount.items, "this does not say in which direction", "decrease by 30%")
         self._check_possible(amount, change, measure)
         try:
+            measure = "change" if near else measure
             return _plain(
                 Expectation(self.output, change, modifier, amount.quantity, amount.upper, measure, negated)
             )
@@ -258,12 +269,24 @@ class _OutcomeClause:
             if any(words.search(head.text) for head in self.heads):
                 raise self.refuse(amount.items, *NO_AMOUNT[name])
         value = self._measure(amount) == "value"
+        of_it = after[:1] if after and OLD.search(after[0].text) and after[0].text.startswith("of ") else ()
+        earlier = (*self.part.of("before"), *of_it)
+        compared = value and not amount.quantity.relative and earlier
+        unsaid = self.output == "speed" and not (amount.quantity.relative or earlier)
+        ranged = unsaid and amount.upper and self.change in FLIPPED and not value and not amount.led_by("by")
+        varied = bool(amount.upper) and any(head.text in ("vary", "fluctuate") for head in self.heads)
+        long = any(item.text.endswith(("path", "trajectory", "plan")) for item in self.part.of("output"))
+        near = unsaid and amount.led_by("within") and not self.heads and amount.quantity.value > WIDE
         share = value and amount.quantity.relative and self.output in ("brake", "throttle")
         half = amount.text == "half" and not amount.led_by("by") and after
         for wrong, marked, name in (
             (value and any(item.text in ADJECTIVES for item in after), whole, "speed"),
             (share and not after, whole, "share"),
             (half and half[0].kind == "side", whole, "half"),
+            (compared and not self._is_near(amount), whole, "compared"),
+            (ranged or varied, whole, "range"),
+            (value and long and not amount.led_by("within"), whole, "long"),
+            (near, whole, "near"),
             (limits and (negated or amount.modifier in LOWER), limits, "limit"),
         ):
             if wrong:
@@ -281,7 +304,7 @@ class _OutcomeClause:
         if amount.led_by("to") or self.part.of("fast"):
             return "value"
         if self.part.of("side"):
-            still = not self.part.of("turn", "move", "degree", "change")
+            still = not self.part.of("turn", "move", "degree", "change", "before")
             return "value" if still and self.part.of("be") else "change"
         if not changes:
             return "value"
@@ -301,7 +324,7 @@ class _OutcomeClause:
         in_half = amount.items[0].text == "in" and amount.found and amount.found.number == "half"
         # Not "at a 10% lower speed", but "the speed of 20 km/h should drop".
         at_a_value = amount.led_by("value") or (amount.led_by("at") and ahead and not in_half)
-        up_to = self.change == "increase" and any(item.text == "up to" for item in amount.items)
+        up_to = self.change in FLIPPED and any(item.text == "up to" for item in amount.items)
         if at_a_value or (up_to and self.output == "speed" and not amount.quantity.relative):
             raise self.refuse(amount.items, "by how much, or to which value?", "by 3 m/s", "to 3 m/s")
 
@@ -321,6 +344,11 @@ class _OutcomeClause:
         if not amount.led_by("within") and amount.modifier not in UPPER:
             raise self.refuse(amount.items, "the same, and yet different?", "within 5%", "by at most 5%")
         return "same", "at most" if amount.modifier else None
+
+    def _is_near(self, amount: ExpectedAmount) -> bool:
+        """Return whether it is said how far from the answer before it may be: "at most 5 km/h from before"."""
+        away = any(item.text.startswith("from ") for item in self.part.of("before"))
+        return away and amount.modifier in UPPER and not self.part.of("side")
 
     def _new_value(
         self, amount: ExpectedAmount, negated: bool
@@ -378,6 +406,9 @@ def _plain(expectation: Expectation) -> Expectation:
 
 
 OPPOSITE = {"increase": "decrease", "decrease": "increase"}
+
+UNLIKE = [one.values() for one in FILE["unlike"]]
+"""Words side by side that say something else, or nothing, and why."""
 
 PEDALS = re.compile(r"\b(?:brake|decelerat|accelerat|throttle|gas)")
 """Words of what the pedals do."""
@@ -477,6 +508,12 @@ def _check_neighbours(words: Words, items: Sequence[OutcomeItem]) -> None:
     if late := [one for one in items if denied and one.value == "at once"]:
         raise whole.refuse(late[:1], f"is '{late[0].text}' what should not be so?")
     linked = [one for one in items if one.kind != "filler" or one.value not in ("", "at once")]
+    for place, pair in enumerate(pairwise(linked)):
+        said = [f"{one.kind} {one.value or (one.found and one.found.kind)}: {one.text}" for one in pair]
+        said[0] = said[0] if place else f"^{said[0]}"
+        for first, second, reason in UNLIKE:
+            if re.search(first, said[0]) and re.search(second, said[1]):
+                raise whole.refuse(pair, reason)
     kinds = ["^", *(one.value if one.kind == "filler" else one.kind for one in linked), "$"]
     for place, (before, after) in enumerate(pairwise(kinds)):
         if after not in FOLLOWS[before]:

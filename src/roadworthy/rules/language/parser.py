@@ -9,7 +9,8 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from roadworthy.errors import InputError, RuleError
-from roadworthy.ontology import ontology
+from roadworthy.ontology import CONDITIONS, ontology
+from roadworthy.rules.gauges import ANYTHING, Gauge, gauge_of
 from roadworthy.rules.language import lexicon
 from roadworthy.rules.language.changes import read_condition
 from roadworthy.rules.language.conditions import ConditionReading
@@ -412,12 +413,26 @@ def _tried(
     if found is not None and came is not None:
         if _has_no_subject(outcome) and any(one.op == "add" for one in found.changes):
             return None, (True, outcome[:1].refuse("who does this is not said", ["the ego-vehicle", "brake"]))
+        if gone := _gone(found, gauge_of(came.expectation.output)):
+            return None, (True, outcome.refuse(f"the {gone} was replaced or removed: what is meant is not said"))
         return (found, came), None
     if wrong is not None and trouble is not None:
         return None, (False, wrong)
     failed = wrong or trouble
     assert failed is not None
     return None, (True, failed)
+
+
+def _gone(found: ConditionReading, gauge: Gauge) -> str:
+    """Return what is spoken of that a change takes away or puts in the place of another; empty for nothing."""
+    if gauge.kind not in ("overlap", "confidence", "kept") or gauge.which == "added":
+        return ""
+    for one in found.changes:
+        for name in filter(None, (one.target, one.replacement)) if one.op != "add" else ():
+            thing = name if gauge.thing == ANYTHING else ontology().resolve(gauge.thing).name
+            if one.target not in (*CONDITIONS, one.replacement) and ontology().is_a(name, thing):
+                return name
+    return ""
 
 
 def _added(
@@ -569,7 +584,7 @@ def _moved_over(outcome: Words, condition: Words) -> Iterator[tuple[Words, Words
 
 def _without_marker(piece: Words) -> Iterator[tuple[Words, Words]]:
     """Yield the splits of a handbook sentence: "Drive more slowly at night", "At night, drive slowly"."""
-    if piece[0].lemma in _CHANGES_FIRST:
+    if piece[0].lemma in _CHANGES_FIRST and piece[0].tag != "VBG":
         for number in range(1, len(piece) - 1):
             if piece[number].lower == "and":
                 yield _trimmed(piece[:number]), piece[number + 1 :]
