@@ -21,6 +21,7 @@ from roadworthy.rules.language.phrases import (
     VerbGroup,
     after_fillers,
     base_of,
+    is_verb,
     noun_begins,
     noun_follows,
     prepositional,
@@ -56,7 +57,7 @@ def read_condition(words: Words, earlier: Sequence[Sequence[SceneChange]] = ()) 
             raise words[place : place + 1].refuse("what stays as it is changes nothing", UNDERSTOOD)
     _check_adverbs(words)
     # "Too" at the end, but not "too heavily".
-    besides = [one in ("also", "another", "additionally") for one in lower]
+    besides = [one in SETS["besides"] for one in lower]
     besides[-1:] = [lower[-1:] == ["too"] or besides[-1]] if besides else []
     if any(besides) and len(earlier) > 1:
         raise words[besides.index(True) :][:1].refuse("besides what is not said", ["two pedestrians"])
@@ -161,6 +162,13 @@ class _ConditionReader(EventReader):
             if self.lower() == ",":
                 self.at += 2 if self.lower(1) in ("if", "when") else 1
             return self.over() or (self.lower() == "with" and self._environment_first())
+        while (more := prepositional(self.words, stop)) is not None:
+            stop = more[1]
+        after = stop + (self.words[stop : stop + 1] != self.words[stop:stop] and self.words[stop].lower == ",")
+        if after < len(self.words) and phrase.preposition not in ("with", "for", "by"):
+            self._fronted(stop, after)
+            return True
+        stop = found[1]
         if phrase.preposition in _SHOWS:
             # "With a pedestrian on the roadside", "near pedestrians": there is one.
             self.at = stop
@@ -181,6 +189,17 @@ class _ConditionReader(EventReader):
             self.put("add", phrase.thing, self.tail(), None, PlacePhrase("front", "ego-vehicle"))
             return True
         return False
+
+    def _fronted(self, stop: int, after: int) -> None:
+        """Read a clause whose place stands first, "on the left there is a pedestrian", with the place behind it."""
+        end = next((n for n in range(after, len(self.words)) if self.words[n].lower == ","), len(self.words))
+        moved = (*self.words[after:end], *self.words[self.at : stop], *self.words[end:])
+        self.words = Words(self.words.text, self.words[: self.at].items + moved)
+        inverted = is_verb(self.words[self.at]) and self.words[self.at].tag in ("VBZ", "VBP")
+        if inverted or self.lower() == "there":
+            self._existential()
+        else:
+            self._with_subject()
 
     def _participle(self, thing: NounReading, opened: Words, inner: Tail) -> bool:
         """Read "with the trees removed" and "with the trees replaced by houses"."""
@@ -255,6 +274,8 @@ class _ConditionReader(EventReader):
     def _imperative(self) -> bool:
         """Return whether a verb without a subject stands first: "remove the lane lines"."""
         word = self.words[self.at]
+        if self.result.changes and not self.by_us and word.lemma in SETS["see"]:
+            return False  # "a car appears and passes a pedestrian": it does
         if self.lower() == "being" and self.lower(1) in ("overtaken", "passed"):
             return True
         if word.lemma not in _IMPERATIVES:
@@ -274,7 +295,11 @@ class _ConditionReader(EventReader):
             self.done_by_someone(self.group("what happens is not said"))
             return
         begin = self.at
-        things = self.named("these words are not understood here", *UNDERSTOOD)
+        ends = begin + 1 == len(self.words) and self.words[begin].lower.endswith("s")
+        again = is_verb(self.words[begin]) and (ends or self.words[begin].tag in ("VBZ", "VBP"))
+        things = [dataclasses.replace(self.subject, element="", determiner="it")] if again and self.subject else []
+        things = things or self.named("these words are not understood here", *UNDERSTOOD)
+        self.subject = things[0] if len(things) == 1 and things[0].element else None
         inner = self.modified(things)
         if len(things) == 1 and self.is_ego(things[0]) and inner is None:
             self.result.bind(things[0].words, "ego-vehicle")

@@ -54,7 +54,22 @@ def at_distances(text: str, blocks: Sequence[Block]) -> list[Block]:
             told[number] = replace(told[number], changes=tuple(moved))
             continue
         raise RuleError(reason, text=text, span=found.span(), suggestions=[EXAMPLE])
+    ends = [*begins[1:], len(text)]
+    for number in range(1, len(told)):
+        if not AWAY.search(text, begins[number], ends[number]):  # what comes again is as far away as before
+            before = {_named(one): one for one in told[number - 1].changes if one.distance or one.within}
+            again = (
+                replace(one, distance=old.distance, within=old.within)
+                if (old := before.get(_named(one))) and one.comparative is None
+                else one
+                for one in told[number].changes
+            )
+            told[number] = replace(told[number], changes=tuple(again))
     return told
+
+
+def _named(change: SceneChange) -> tuple[str, str]:
+    return change.op, thing_in_words(change.target, change.properties)
 
 
 def _said_of(bound: Mapping[int, str], changes: Iterable[SceneChange], at: int) -> list[SceneChange]:

@@ -88,6 +88,7 @@ class EventReader(ExchangeReader):
 
     def done_by_someone(self, group: VerbGroup, *, ego: bool = False) -> None:
         """Read "you see a pedestrian", "we remove the lane lines", "the ego-vehicle drives at night"."""
+        self.by_us = True
         lemma = group.lemma
         first = self.words.items.index(group.words[0])
         for number in range(max(first - 1, 0), len(self.words)):
@@ -252,6 +253,8 @@ class EventReader(ExchangeReader):
         if lemma == "approach":
             self._approaches(things, group, inner)
             return
+        if lemma in SETS["holds"] and any(one.element in ("crosswalk", "line") for one in things):
+            raise group.words.refuse("what is painted does not do this", ["there is a crosswalk"])
         moving = [self.moves(one) for one in things]
         if lemma in SETS["go"] | SETS["only moves"] | {"follow"} and not all(moving):
             raise group.words.refuse(f"{str(group.words)!r} is not understood of this", ["appears"])
@@ -288,10 +291,21 @@ class EventReader(ExchangeReader):
                     raise thing.words.refuse("what comes is not all that is there", ["a", "several"])
             if lemma == "be" and not self.over() and self.lower() not in (*AND, "or", "either"):
                 raise self.rest().refuse("these words are not understood here", UNDERSTOOD)
+            inner = self._origin(group, inner, tail)
             for thing in things:
                 self.put(self.presence(gone, thing), thing, joined(inner, tail), group.words)
             return
         raise group.words.refuse(f"{str(group.words)!r} is no change of a scene", UNDERSTOOD)
+
+    def _origin(self, group: VerbGroup, inner: Tail | None, tail: Tail) -> Tail | None:
+        """Return the places of a subject that are not over: "a car in the left lane moves into your lane"."""
+        goes = group.lemma in (SETS["go"] | SETS["only moves"] | SETS["moves"] | {"cut"}) - SETS["stays"]
+        if inner is None or not goes or not any(one.position for one in tail.phrases):
+            return inner
+        left = [one for one in inner.phrases if one.position and one.thing and not self.is_ego(one.thing)]
+        for one in left:
+            self.result.bind(one.words, "from there")
+        return dataclasses.replace(inner, phrases=[one for one in inner.phrases if one not in left])
 
     def _check_there(self, group: VerbGroup) -> None:
         """Refuse a verb that does not say that a thing is there: "is run over", "drives off"."""
@@ -325,8 +339,8 @@ class EventReader(ExchangeReader):
         """Refuse what nobody is seen doing: "a child cycles", "a car drives on the left side"."""
         elements = {self.resolved(one).element for one in things}
         if (group.lemma in SETS["rides"] and elements & {"pedestrian", "dog"}) or (
-            group.lemma in SETS["walks"] and elements & {"bicyclist", "vehicle"}
-        ):
+            group.lemma in SETS["walks"] | {"cross"} and elements & {"vehicle"}
+        ) or (group.lemma in SETS["walks"] and elements & {"bicyclist"}):
             raise group.words.refuse(f"{str(group.words)!r} is not seen of this", ["appears", "a cyclist is"])
         for one in tail.phrases if "vehicle" in elements and group.lemma in SETS["goes on"] else ():
             if one.thing and one.thing.properties and one.thing.words[-1].lower in ("side", "road", "street"):
@@ -360,7 +374,7 @@ class EventReader(ExchangeReader):
             self.result.bind(subject.words, f"on the {subject.element}")
         for thing in objects:
             op = self.presence(gone, thing)
-            here = op == "add" and subject.element != SCENE and not tail.phrases
+            here = (op == "add" or subject.element != "road") and subject.element != SCENE and not tail.phrases
             if here:
                 where = thing_in_words(subject.element, subject.properties)
                 self.result.bind(subject.words, f"on the {where}")
@@ -402,6 +416,8 @@ class EventReader(ExchangeReader):
                 raise phrase.words.refuse("on the road, or on its other side?", ["on the road"])
             elif goes and phrase.preposition == "to" and element == "sidewalk":
                 raise phrase.words.refuse("where it goes is not shown: say where it is", ["on the left"])
+            elif phrase.preposition == "along" and element == "road" and group.lemma in SETS["rides"] | {"move"}:
+                tail.phrases[number] = dataclasses.replace(phrase, preposition="on")
             elif element == "crosswalk" and (group.about or (waits and phrase.preposition == "at")):
                 tail.phrases[number] = dataclasses.replace(phrase, position="beside")
         self._check_agent(group, tail)
@@ -448,8 +464,13 @@ class EventReader(ExchangeReader):
     def _approaches(self, things: list[NounReading], group: VerbGroup, inner: Tail | None) -> None:
         self.affirmed(group)
         target: NounReading | None = None
-        if not self.over() and prepositional(self.words, self.at) is None:
+        if self.lower() in ("us", "you"):
+            target = NounReading("ego-vehicle", self.step(), {}, "the")
+        elif not self.over() and prepositional(self.words, self.at) is None:
             target = self.thing()
+        drives = any(self.resolved(one).element == "vehicle" for one in things)
+        if group.passive or (drives and target is not None and not self.is_ego(target)):
+            raise group.words.refuse("where it is then is not said", ["appears ahead", "gets closer"])
         if target is not None:
             self.result.bind(target.words, target.element or "ego-vehicle")
         known = [thing for thing in things if self.refers(thing)]
@@ -459,6 +480,7 @@ class EventReader(ExchangeReader):
                 self.compare(thing, "closer")
             return
         tail = self.tail()
+        self._check_manner(things, group, tail)
         for thing in things:
             place = None
             if target is not None and not self.is_ego(target):

@@ -128,7 +128,8 @@ def noun_phrase(words: Words, at: int) -> tuple[NounReading, int] | None:
             raise words[first : first + 2].refuse(
                 f"{str(words[first : first + 2])!r} is not known here", ["no"]
             )
-        determiner, length, many, which = said
+        all_of = determiner in ("all", "each", "every")
+        determiner, (_, length, many, which) = determiner if all_of else said[0], said
         if many or which:
             if amount is not None:
                 raise words[at : at + length].refuse(f"{str(amount)!r} says this already, or something else")
@@ -160,6 +161,8 @@ def noun_phrase(words: Words, at: int) -> tuple[NounReading, int] | None:
     turns = stop + 1 < len(words) and lexicon.VALUES.get(words[stop + 1].lower, ("",))[0] == "color"
     if determiner in ("", "no") and not turns and str(words[at:stop]).lower() == "light":
         raise words[begin:stop].refuse("is this a traffic light, or the day?", ["a traffic light", "day"])
+    if part and "part" in properties:
+        raise words[begin:stop].refuse("how many, or which of them, cannot be said here", ["the edge lines"])
     part = properties.pop("part", part)
     if properties == {"type": "speed limit"} and stop < len(words):
         limit = _LIMIT.match(words.text.lower(), words[stop].start)
@@ -170,7 +173,7 @@ def noun_phrase(words: Words, at: int) -> tuple[NounReading, int] | None:
     if element == "sidewalk" and determiner == "other":
         properties["direction"] = "reverse"
     spoken = {word.lower for word in words[begin:stop]}
-    if "side" in spoken and spoken & {"its", "his", "her", "their"}:
+    if ("side" in spoken or element == "lane") and spoken & {"its", "his", "her", "their"}:
         raise words[begin:stop].refuse(
             "whose side this is, is not understood", ["on the left", "beside the truck"]
         )
@@ -188,10 +191,14 @@ def noun_phrase(words: Words, at: int) -> tuple[NounReading, int] | None:
         # A coil on the road is no season.
         reason = f"{str(words[begin:stop])!r} may be a thing: a season has no article"
         raise words[begin:stop].refuse(reason, [element])
+    if is_environment(element) and words[stop - 1].tag == "JJR":
+        comparative = comparative or "heavier"  # "foggier"
     if stop < len(words) and words[stop].lower in ("'s", "’s"):
         # "In the ego-vehicle's lane": that is the lane.
         owned = _described(words, stop + 1) if element == "ego-vehicle" else None
         if owned is not None:
+            if owned[0] == "sidewalk":
+                raise words[begin : owned[3]].refuse("which side of us is not shown", ["on the left"])
             element, properties, also, stop = owned
             determiner = "the"
     said = tuple(word.lower for word in words[stop : stop + 3])

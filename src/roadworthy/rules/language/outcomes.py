@@ -489,6 +489,9 @@ def read_outcome(
     if not said:
         reason = "no model predicts this: say what the speed should do"
         raise found[0].refuse(found[0].of("companion"), reason, "slow down", "stop")
+    moods = [_is_told(part) for part in said]
+    if moods[0] and not all(moods):
+        raise said[0].refuse((), "does this happen, or should it follow?", "the car should slow down")
     reading: OutcomeReading | None = None
     for part in said:
         after = _OutcomeClause(part, reading, default_output).read()
@@ -518,6 +521,13 @@ def _check_neighbours(words: Words, items: Sequence[OutcomeItem]) -> None:
     for place, (before, after) in enumerate(pairwise(kinds)):
         if after not in FOLLOWS[before]:
             raise whole.refuse(linked[max(place - 1, 0) : place + 1], "these words do not go together here")
+
+
+def _is_told(part: OutcomePart) -> bool:
+    """Return whether a part has a subject and a verb with its ending, as what happens has: "the car brakes"."""
+    verbs = part.of("change", "keep", "turn", "move")
+    told = bool(verbs) and part.words[verbs[0].first].lower.endswith(("s", "ing"))
+    return told and not part.of("must", "may", "expect", "infinitive", "be")
 
 
 def _asides(words: Words, found: Sequence[OutcomePart], items: Sequence[OutcomeItem]) -> Iterator[str]:

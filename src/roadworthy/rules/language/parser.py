@@ -286,7 +286,7 @@ def _is_over(words: Words, at: int) -> bool:
         return True
     if noun is None or (noun[1] < len(words) and is_verb(words[noun[1]])):
         return False
-    over = ontology().condition_of(noun[0].element) in ("season", "weather")
+    over = ontology().condition_of(noun[0].element) != "time"
     return over or noun[0].words[-1].lower in SETS["passing"]
 
 

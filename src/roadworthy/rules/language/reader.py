@@ -38,6 +38,8 @@ class Reader(WordStream):
         self.earlier = [change for block in blocks for change in block]
         self.waiting: list[nouns.NounReading] = []
         self.again: list[SceneChange] = []
+        self.subject: nouns.NounReading | None = None
+        self.by_us = False
 
     def compare(self, thing: nouns.NounReading, kind: Comparative) -> None:
         """Change what an earlier block changed, by more or less."""
@@ -178,8 +180,8 @@ class Reader(WordStream):
                     self.environment(thing)
                 self.result.bind(phrase.words, thing.element)
                 continue
-            everywhere = allow_place and thing.element in ("road", "lane")
-            everywhere |= thing.element == "road" and phrase.position in ("on", "in", "above")
+            everywhere = thing.element == "road" or (allow_place and thing.element == "lane")
+            everywhere &= phrase.position in ("on", "in", "above")
             ahead = self.is_ego(thing) and phrase.position in ("front", None)
             if not (everywhere or thing.element == nouns.SCENE or ahead):
                 raise phrase.words.refuse("these words are not understood here")
@@ -259,11 +261,13 @@ class Reader(WordStream):
             return True
         if thing.element != "vehicle" or thing.determiner not in ("the", "your", "our", "my") or thing.part:
             return False
+        if thing.determiner != "the":
+            return True
         if thing.words[-1].tag in ("NNS", "NNPS") or any(one.lower in SETS["states"] for one in thing.words):
             return False
         if any(one.target == "vehicle" for one in (*self.earlier, *self.result.changes)):
             return False
-        return not set(thing.properties) - {"type"} and thing.properties.get("type", "car") == "car"
+        return not set(thing.properties) - {"type", "position"} and thing.properties.get("type", "car") == "car"
 
     def moves(self, thing: nouns.NounReading) -> bool:
         """Return whether a thing moves by itself."""
@@ -384,6 +388,7 @@ class Reader(WordStream):
 
         `place` is one that was named before.
         """
+        ours: Words | None = None
         for phrase in phrases:
             thing = phrase.thing
             if thing is None:
@@ -405,7 +410,7 @@ class Reader(WordStream):
                 self._check_one(thing)
                 here = PlacePhrase(phrase.position, change.target, change.properties)
             elif self.is_ego(thing):
-                if phrase.preposition in SIDES:
+                if phrase.preposition in SIDES or "position" in thing.properties:
                     raise phrase.words.refuse("which side of us is not shown", ["in the right lane"])
                 here = PlacePhrase(phrase.position, "ego-vehicle")
             else:
@@ -415,6 +420,11 @@ class Reader(WordStream):
                     raise thing.words.refuse("a place is at one thing only", ["on the roadside"])
                 if {word.lower for word in thing.words} & SETS["vehicle adjectives"]:
                     raise thing.words.refuse("what it does at that place is not shown", ["beside the car"])
+            for one in self.latest if self.refers(thing) else ():
+                kept = one.op == "add" and conditions.fits(thing, one) and one not in self.result.changes
+                if kept and not nouns.is_environment(one.target):
+                    self.again.append(one)
+                    self.result.infer(one)  # what it stands beside is still there
             if (phrase.position, here.reference) == ("in", "line"):
                 raise phrase.words.refuse("what is in a line is not shown", ["on the line"])
             if phrase.position in ("on", "in") and conditions.stands(here.reference):
@@ -427,8 +437,13 @@ class Reader(WordStream):
                 if phrase.preposition in ("toward", "towards", "to", "from", "for", "off", "out of"):
                     raise phrase.words.refuse("these words are not understood here", ["on the roadside"])
                 raise phrase.words.refuse("where this is, is not understood", ["on", "in front of", "behind"])
-            if phrase.preposition == "along" and here.reference == "road":
+            middle = {word.lower for word in thing.words} & {"middle", "centre", "center"}
+            if phrase.preposition == "along" and here.reference == "road" and not middle:
                 here = dataclasses.replace(here, position="beside")
+            told = bool(here.properties) or (phrase.position == "front" and self.is_ego(thing))
+            if ours and told:  # "in front of the car in the left lane"
+                raise ours.refuse("is this the car that we drive?", ["in front of the ego-vehicle"])
+            ours = thing.words if thing.element == "vehicle" and self.is_ego(thing) else None
             place = here if place is None else nearer(place, here, phrase)
             where = thing_in_words(place.reference or "", place.properties)
             where = "both sidewalks" if place.properties.get("position") == "both" else f"the {where}"
@@ -490,14 +505,21 @@ class Reader(WordStream):
         if op == "remove":
             self.result.bind(tail.ended, op)
         said_before = self.earlier or self.result.changes
-        if not thing.element and op == "add" and tail.comparative is None and said_before:
+        known = any(one.op == "add" and conditions.fits(thing, one) for one in self.latest)
+        known = known and thing.definite and tail.comparative is None and not place
+        if known and op == "add" and not (tail.phrases or self._pose(thing, None)):
+            known = False
+        if op == "add" and (known or (not thing.element and tail.comparative is None and said_before)):
             where = place or self.place(tail.phrases)
-            for before in self.meant(thing):
+            meant = self.meant(thing)
+            brought = [one for one in self.result.changes if one in meant]
+            for before in meant:
                 pose = self._pose(dataclasses.replace(thing, element=before.target), where.reference)
                 if where.position is None and not pose:
                     raise thing.words.refuse("what changes about it is not said", ["gets closer"])
-                if before in self.result.changes:
-                    self.result.changes.remove(before)  # of what comes with it, more is said
+                if before in brought:  # of what comes with it, more is said
+                    brought.remove(before)
+                    self.result.changes.remove(before)
                 self.result.bind(said, op)
                 self.result.bind(thing.words, before.target)
                 across = PlacePhrase("on", "road") if pose.startswith(("cross", "step")) else None
@@ -613,7 +635,7 @@ class Reader(WordStream):
 
     def _pose(self, thing: nouns.NounReading, place: str | None) -> str:
         """Return what the words from a thing on say that somebody does: "crossing"."""
-        said = self.words.text[thing.words[0].start : self.words[self.at - 1].stop]
+        said = self.words.text[thing.words[0].start : self.words[: self.at].span[1]]
         poses = POSES.get(thing.element, {})
         found = [pose for pose, verb in poses.items() if verb.search(said.replace("to cross", "to"))]
         pose = next((pose for pose, verb in poses.items() if verb.search(said)), "")

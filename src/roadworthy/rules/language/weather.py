@@ -225,7 +225,7 @@ class WeatherReader(Reader):
         """Read the phrases after the verb: "changes to winter", "comes at night"; or that it just comes."""
         after = self.at
         tail = self.tail()
-        before: tuple[str, ...] = _INTO
+        before: tuple[str, ...] = () if group.lemma in SETS["add"] else _INTO
         if group.lemma in SETS["replace"] | SETS["change"] or thing.element == SCENE:
             before += _INSTEAD
         if thing.element == SCENE:
@@ -257,6 +257,7 @@ class WeatherReader(Reader):
             reason = f"the {thing.element} cannot become this"
             raise self.words[self.at : self.at + 1].refuse(reason, self._such_as(thing))
         over = group.lemma == "break" and not group.particle and thing.element in ontology().leaves("weather")
+        over |= group.lemma == "cover" and group.passive
         if group.lemma in _COMES and not over:
             more = {"level": tail.level} if tail.level else {}
             self.environment(dataclasses.replace(thing, properties={**thing.properties, **more}))
