@@ -15,6 +15,7 @@ from roadworthy.rules.language.outcome_words import (
     LEXICON,
     QUANTITY,
     REASONS,
+    VERBS as VERB_FORMS,
     base_form,
     is_gerund,
     nearest,
@@ -116,7 +117,8 @@ def read_items(
         owner = owner or (item.kind == "ego" and bool(_OWNERS.search(item.text)))
         if not owner and item.kind in ("ego", "output") and {"his", "her", "their"} & set(item.text.split()):
             raise whole.refuse([item], "whose this is, is not said", "your speed", "the speed")
-        if (item.value in ("the car", "a vehicle") and called) or (pronoun and "it" in others):
+        a_car = item.value in ("the car", "a vehicle") or " of the " in item.text
+        if (a_car and called and item.kind == "ego") or (pronoun and "it" in others):
             reason = "this may be the other vehicle: say the ego-vehicle"
             raise whole.refuse([item], reason, "the ego-vehicle", "you")
     return items
@@ -180,12 +182,16 @@ def _bounding(
     That is what "less than" says, where "by at most 30%" alone is a bound that no change keeps too.
     """
     moves = any(item.kind == "side" or item.value in FLIPPED for item in part.of("change", "side", "size"))
+    bare = not {"by", "to", "within", "before", "degree", "change"} & {item.kind for item in after}
+    speeds = [item for item in after if item.found and item.found.kind == "speed" and bare]
+    if moves and speeds and joint and not part.of("quantity"):
+        raise part.refuse(speeds, "by how much, or to which value?", "by 3 m/s", "to 3 m/s")
     if joint is None or not moves or part.of("quantity", "not", "no", "may"):
         return after
-    return [
-        replace(item, value="less than") if item.kind in BOUNDS and item.value == "at most" else item
-        for item in after
-    ]
+    denied = bool(after) and after[0].kind == "not"  # "but not by more than 30%"
+    bounds = {"more than": "less than", "less than": "at least"} if denied else {"at most": "less than"}
+    found = [replace(one, value=bounds.get(one.value, one.value)) if one.kind in BOUNDS else one for one in after]
+    return found[1:] if denied and {item.kind for item in after} & BOUNDS else found
 
 
 def _check_joint(part: OutcomePart, joint: OutcomeItem | None, after: Sequence[OutcomeItem]) -> None:
@@ -330,7 +336,11 @@ class _Scanner:
         )
         rest = set(self.bases[place + 1 :])
         expects = rest & {"should", "must", "shall", "speed", "steering", "left", "right", QUANTITY}
-        return len(self.bases) if (why or purpose) and not expects else 0
+        goes_on = any(
+            joint in ("and", "but", "or", ",", "then") and (after in VERB_FORMS or after == "not")
+            for joint, after in pairwise(self.bases[place:])
+        )
+        return len(self.bases) if (why or purpose) and not (expects or goes_on) else 0
 
     def unknown(self, place: int) -> RuleError:
         stop = place + 1

@@ -40,6 +40,7 @@ EFFECTS = frozenset({"affect", "influence", "impact", "effect", "cause", "lead t
 ACTORS = {who: outputs.split() for who, outputs in FILE["actors"].items()}
 """Of which outputs who can be asked, where not of all."""
 OPEN = re.compile(r"might|can|could|(?:be )?(?:able|free)")
+SIGNED = ("steering", "acceleration")
 FORBIDS = ("be allow", "be permit", "be acceptable")
 WIDE = 5.0  # m/s: who asks to stay within more than that does not mean a tolerance
 MULTIPLES = ("times", "twice", "thrice")
@@ -276,6 +277,15 @@ class _OutcomeClause:
         ranged = unsaid and amount.upper and self.change in FLIPPED and not value and not amount.led_by("by")
         varied = bool(amount.upper) and any(head.text in ("vary", "fluctuate") for head in self.heads)
         long = any(item.text.endswith(("path", "trajectory", "plan")) for item in self.part.of("output"))
+        unsided = self.change in FLIPPED and not self.part.of("side")
+        subject = self.heads and not any(one.kind == "must" for one in items[: items.index(self.heads[0])])
+        shares = amount.quantity.relative and (
+            (amount.led_by("to") and after and after[0] in self.heads)  # "to 30% below the original"
+            or (amount.led_by("over") and (self.change, amount.modifier) == ("decrease", "less than") and not amount.led_by("by"))
+            or (amount.led_by("beyond") and subject and self.part.of("must", "expect", "no"))
+            or (amount.led_by("exceed") and value and not earlier)
+            or (value and self.part.of("keep") and amount.modifier is None and not amount.led_by("within"))
+        )
         near = unsaid and amount.led_by("within") and not self.heads and amount.quantity.value > WIDE
         share = value and amount.quantity.relative and self.output in ("brake", "throttle")
         half = amount.text == "half" and not amount.led_by("by") and after
@@ -284,7 +294,8 @@ class _OutcomeClause:
             (share and not after, whole, "share"),
             (half and half[0].kind == "side", whole, "half"),
             (compared and not self._is_near(amount), whole, "compared"),
-            (ranged or varied, whole, "range"),
+            (ranged or varied or shares, whole, "range"),
+            (self.output in SIGNED and amount.quantity.relative and unsided, whole, "signed"),
             (value and long and not amount.led_by("within"), whole, "long"),
             (near, whole, "near"),
             (limits and (negated or amount.modifier in LOWER), limits, "limit"),
@@ -413,6 +424,9 @@ UNLIKE = [one.values() for one in FILE["unlike"]]
 PEDALS = re.compile(r"\b(?:brake|decelerat|accelerat|throttle|gas)")
 """Words of what the pedals do."""
 
+FIRST = re.compile(r"\b(?:original|originally|initial|first|source)\b")
+"""Words of the answer to the original image."""
+
 STANDSTILL = re.compile(r"\b(?:stop|halt|standstill)\b")
 """Words of a speed of 0, which are read as a decrease."""
 
@@ -482,6 +496,9 @@ def read_outcome(
         RuleError: It is not understood, wholly or in part.
     """
     items = read_items(words, mentioned=mentioned, others=others, added=added)
+    if default_output is not None and (old := [one for one in items if FIRST.search(one.text)]):
+        reason = "a later block is compared with the one before, and not with the original"
+        raise OutcomePart(words, tuple(items)).refuse(old, reason, "than before")
     found = parts(words, items)
     if not found:
         raise words.refuse("nothing is expected here", EXAMPLES)
@@ -497,8 +514,10 @@ def read_outcome(
         after = _OutcomeClause(part, reading, default_output).read()
         reading = after if reading is None else _joined(part, reading, after)
     assert reading is not None
+    slows = reading.expectation.change == "decrease" and not reading.expectation.negated
     for part in found:
-        if part not in said and reading.expectation.change != "decrease":
+        alone = any(one.joint in ("or", "without") for one in found)
+        if part not in said and (alone or not slows or reading.expectation.output == "steering"):
             raise part.refuse((), "this goes only with slowing down", "slow down")
     _check_neighbours(words, items)
     notes = (*_notes(found, reading.expectation), *_asides(words, found, items))
@@ -558,6 +577,8 @@ def _joined(part: OutcomePart, first: OutcomeReading, second: OutcomeReading) ->
             return OutcomeReading(Expectation(one.output, "same"), second.negation, None, None)
         if one == two:
             return first
+    elif one.quantity and STANDSTILL.search(" ".join(item.text for item in part.of("change"))):
+        raise part.refuse((), "one expectation is needed, and this is a second one", "a rule for each")
     elif one.implies(two):
         return first
     elif two.implies(one):

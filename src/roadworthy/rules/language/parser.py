@@ -335,6 +335,12 @@ def _without_reason(piece: Words) -> Words:
     for number, word in enumerate(piece):
         if word.lower in SETS["reasons"] and number:
             commas = [one.lower in SETS["cut"] for one in piece]
+            for at in range(number, len(piece)):
+                joints = ("and", "but", "or", "then", *(() if _marker(piece, 0) else (",",)))
+                joint = piece[at].lower in joints and at + 1 < len(piece)
+                verb = joint and base_form(piece[at + 1].lower) in VERBS
+                if verb or piece[at].lower[:1].isdigit():
+                    raise piece[at:].refuse("what should follow stands before the reason", [EXAMPLE])
             inside = any(commas[number:]) and _marker(piece, 0) and not any(commas[:number])
             return piece if inside else _trimmed(piece[:number])  # "if a car brakes because …, slow down"
     return piece
