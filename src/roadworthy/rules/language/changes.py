@@ -45,17 +45,9 @@ def read_condition(words: Words, earlier: Sequence[Sequence[SceneChange]] = ()) 
     Raises:
         RuleError: Something in it is not understood.
     """
+    words.check(lexicon.REFUSED)
     reader = _ConditionReader(words, earlier)
     lower = [word.lower for word in words]
-    for place, word in enumerate(lower[:-1]):
-        if word == "another" and lower[place + 1] in ("lane", "side", "road", "way"):
-            raise words[place : place + 2].refuse("which one is not said", ["in the left lane"])
-        quiet = lower[place + 1] in lexicon.COMPARATIVES or lower[place - 1] in SETS["holds still"]
-        if word == "too" and lower[place + 1] in lexicon.LEVELS:
-            raise words[place : place + 2].refuse("how much is too much is not said", ["heavy rain"])
-        if word in ("still", "already") and not quiet:
-            raise words[place : place + 1].refuse("what stays as it is changes nothing", UNDERSTOOD)
-    _check_adverbs(words)
     # "Too" at the end, but not "too heavily".
     besides = [one in SETS["besides"] for one in lower]
     besides[-1:] = [lower[-1:] == ["too"] or besides[-1]] if besides else []
@@ -70,18 +62,6 @@ def read_condition(words: Words, earlier: Sequence[Sequence[SceneChange]] = ()) 
             if change not in reader.again:
                 reader.result.infer(change)
     return reader.result
-
-
-def _check_adverbs(words: Words) -> None:
-    """Refuse adverbs that ask for nothing, except where they do: "not clearly", "just a car"."""
-    denied = False
-    for place, word in enumerate(words):
-        one = words[place : place + 1]
-        denied = word.lower not in AND and (denied or word.lower in SETS["negations"])
-        if denied and word.lower in SETS["manners"]:
-            raise one.refuse(f"is {str(one)!r} what is not so?", UNDERSTOOD)
-        if word.lower in ("just", "straight", "virtually") and noun_begins(words, place + 1):
-            raise one.refuse(f"{str(one)!r} says more here than can be shown", UNDERSTOOD)
 
 
 class _ConditionReader(EventReader):

@@ -90,12 +90,6 @@ class EventReader(ExchangeReader):
         """Read "you see a pedestrian", "we remove the lane lines", "the ego-vehicle drives at night"."""
         self.by_us = True
         lemma = group.lemma
-        first = self.words.items.index(group.words[0])
-        for number in range(max(first - 1, 0), len(self.words)):
-            if number >= first and self.words[number].lower in AND:
-                break
-            if self.words[number].lower in ("slowly", "quickly", "straight") and lemma in SETS["motion"]:
-                raise self.words[number : number + 1].refuse("how we drive cannot be changed", ["at night"])
         if lemma in ("come", "get") and self.lower() in ("to", "upon"):
             lemma = "approach"  # "you come to a yield sign"
             self.result.bind(self.step(), "add")
@@ -103,8 +97,6 @@ class EventReader(ExchangeReader):
             return
         if lemma not in SETS["see"] | {"have"}:
             self.affirmed(group)
-        if lemma == "pass" and any(one.lemma == "have" for one in group.words):
-            raise group.words.refuse("what is passed is behind us", ["you pass a stop sign"])
         if group.passive and lemma == "overtake" and self.over() and group.words[0].lemma != "have":
             self.put("add", NounReading("vehicle", group.words, {}, "a"), Tail())  # by whomever
             return
@@ -253,8 +245,6 @@ class EventReader(ExchangeReader):
         if lemma == "approach":
             self._approaches(things, group, inner)
             return
-        if lemma in SETS["holds"] and any(one.element in ("crosswalk", "line") for one in things):
-            raise group.words.refuse("what is painted does not do this", ["there is a crosswalk"])
         moving = [self.moves(one) for one in things]
         if lemma in SETS["go"] | SETS["only moves"] | {"follow"} and not all(moving):
             raise group.words.refuse(f"{str(group.words)!r} is not understood of this", ["appears"])
@@ -299,7 +289,7 @@ class EventReader(ExchangeReader):
 
     def _origin(self, group: VerbGroup, inner: Tail | None, tail: Tail) -> Tail | None:
         """Return the places of a subject that are not over: "a car in the left lane moves into your lane"."""
-        goes = group.lemma in (SETS["go"] | SETS["only moves"] | SETS["moves"] | {"cut"}) - SETS["stays"]
+        goes = group.lemma in (SETS["go"] | SETS["only moves"] | SETS["moves"] | {"cut"}) - (SETS["stays"] - {"pull"})
         if inner is None or not goes or not any(one.position for one in tail.phrases):
             return inner
         left = [one for one in inner.phrases if one.position and one.thing and not self.is_ego(one.thing)]
@@ -339,8 +329,8 @@ class EventReader(ExchangeReader):
         """Refuse what nobody is seen doing: "a child cycles", "a car drives on the left side"."""
         elements = {self.resolved(one).element for one in things}
         if (group.lemma in SETS["rides"] and elements & {"pedestrian", "dog"}) or (
-            group.lemma in SETS["walks"] | {"cross"} and elements & {"vehicle"}
-        ) or (group.lemma in SETS["walks"] and elements & {"bicyclist"}):
+            group.lemma in SETS["walks"] and elements & {"bicyclist", "vehicle"}
+        ):
             raise group.words.refuse(f"{str(group.words)!r} is not seen of this", ["appears", "a cyclist is"])
         for one in tail.phrases if "vehicle" in elements and group.lemma in SETS["goes on"] else ():
             if one.thing and one.thing.properties and one.thing.words[-1].lower in ("side", "road", "street"):
@@ -374,7 +364,8 @@ class EventReader(ExchangeReader):
             self.result.bind(subject.words, f"on the {subject.element}")
         for thing in objects:
             op = self.presence(gone, thing)
-            here = (op == "add" or subject.element != "road") and subject.element != SCENE and not tail.phrases
+            placed = [one for one in tail.phrases if one.thing and not is_environment(one.thing.element)]
+            here = (op == "add" or subject.element != "road") and subject.element != SCENE and not placed
             if here:
                 where = thing_in_words(subject.element, subject.properties)
                 self.result.bind(subject.words, f"on the {where}")
@@ -412,8 +403,6 @@ class EventReader(ExchangeReader):
             if group.about and element in ("road", "lane"):
                 kerb = NounReading("sidewalk", phrase.words, {}, "the")
                 tail.phrases[number] = dataclasses.replace(phrase, position="on", thing=kerb)
-            elif phrase.preposition == "across" and group.lemma in SETS["stays"]:
-                raise phrase.words.refuse("on the road, or on its other side?", ["on the road"])
             elif goes and phrase.preposition == "to" and element == "sidewalk":
                 raise phrase.words.refuse("where it goes is not shown: say where it is", ["on the left"])
             elif phrase.preposition == "along" and element == "road" and group.lemma in SETS["rides"] | {"move"}:

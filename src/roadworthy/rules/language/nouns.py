@@ -172,13 +172,6 @@ def noun_phrase(words: Words, at: int) -> tuple[NounReading, int] | None:
             stop = next(number for number in range(stop, len(words)) if words[number].stop >= limit.end()) + 1
     if element == "sidewalk" and determiner == "other":
         properties["direction"] = "reverse"
-    spoken = {word.lower for word in words[begin:stop]}
-    if ("side" in spoken or element == "lane") and spoken & {"its", "his", "her", "their"}:
-        raise words[begin:stop].refuse(
-            "whose side this is, is not understood", ["on the left", "beside the truck"]
-        )
-    if "side" in spoken and spoken & SETS["ours"] and not properties:
-        raise words[begin:stop].refuse("which side is ours is not said", ["left", "right", "the other side"])
     if element == "sidewalk" and determiner in ("both", "each"):
         properties["position"] = "both"
         amount = None
@@ -328,17 +321,11 @@ def _with_modifiers(
         # "Dark rain" falls at night; dark clouds are clouds.
         sky = "night" if word.lower == "dark" and element != "cloudy" else _named(word, _BEFORE)
         sky = "rainy" if word.lower == "wet" else sky
-        if word.lower == "dark" and element == "day":
-            raise one.refuse("a dark day is no night", ["night", "cloudy"])
         sided = number and words[number - 1].lower in ("left", "right", "-")
-        if word.lower == "walking" and element in ("bicyclist", "vehicle"):
-            raise one.refuse("who walks is no cyclist", ["a pedestrian"])
         if word.lower in SETS["plain adjectives"] or word.lower == "-" or (word.lower == "hand" and sided):
             continue
         if _named(word, ("weather",)) and element in ("season", "time"):
             raise one.refuse(f"a {word.text} {element} may be dry: say the weather", ["rain"])
-        if word.lower == "clear" and words[stop - 1].lemma in ("view", "sight", "image", "picture"):
-            raise one.refuse("what is seen clearly is no weather", ["sunny"])
         if sky is not None and (element == SCENE or is_environment(element)):
             # "A rainy day" may be a night; a rainy morning is none.
             named = () if words[stop - 1].lower in ("day", "days") and element == "day" else (element,)

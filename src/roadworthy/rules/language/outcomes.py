@@ -29,6 +29,7 @@ from roadworthy.rules.language.outcome_phrases import (
     read_direction,
     read_items,
 )
+from roadworthy.rules.language.lexicon import refusals, refused_of
 from roadworthy.rules.language.outcome_words import FILE, REASONS
 from roadworthy.rules.language.sights import LEAST
 from roadworthy.rules.language.words import Words
@@ -418,8 +419,8 @@ def _plain(expectation: Expectation) -> Expectation:
 
 OPPOSITE = {"increase": "decrease", "decrease": "increase"}
 
-UNLIKE = [one.values() for one in FILE["unlike"]]
-"""Words side by side that say something else, or nothing, and why."""
+REFUSED = refused_of(FILE)
+"""What words mean together that is refused, and why."""
 
 PEDALS = re.compile(r"\b(?:brake|decelerat|accelerat|throttle|gas)")
 """Words of what the pedals do."""
@@ -530,12 +531,10 @@ def _check_neighbours(words: Words, items: Sequence[OutcomeItem]) -> None:
     if late := [one for one in items if denied and one.value == "at once"]:
         raise whole.refuse(late[:1], f"is '{late[0].text}' what should not be so?")
     linked = [one for one in items if one.kind != "filler" or one.value not in ("", "at once")]
-    for place, pair in enumerate(pairwise(linked)):
-        said = [f"{one.kind} {one.value or (one.found and one.found.kind)}: {one.text}" for one in pair]
-        said[0] = said[0] if place else f"^{said[0]}"
-        for first, second, reason in UNLIKE:
-            if re.search(first, said[0]) and re.search(second, said[1]):
-                raise whole.refuse(pair, reason)
+    said = "".join(f"|{one.kind} {one.value}: {'~' * one.gerund}{one.text}" for one in linked)
+    for start, stop, reason, *such_as in refusals(REFUSED, said):
+        first, last = said.count("|", 0, start + 1) - 1, said.count("|", 0, stop)
+        raise whole.refuse(linked[first:last], reason, *such_as)
     kinds = ["^", *(one.value if one.kind == "filler" else one.kind for one in linked), "$"]
     for place, (before, after) in enumerate(pairwise(kinds)):
         if after not in FOLLOWS[before]:

@@ -40,7 +40,6 @@ _CHANGES_FIRST = SETS["add"] | SETS["remove"] | SETS["replace"] | {"change"}
 _DONE = lexicon.words_of("slow stop brake halt decelerate accelerate speed steer turn drive keep reduce")
 # "Drivers who see …", "the driver of a vehicle approaching …": they must, when they do.
 _DESCRIBED = re.compile(lexicon.FILE["described"], re.IGNORECASE)
-_OFTEN = (("now", "and", "then"), ("again", "and", "again"))
 _MOST_WORDS = 120
 # To split one word, or to look for headings, takes time by the square of the length.
 _TOO_LONG = re.compile(r"\S{101,}|\A.{10001,}", re.DOTALL)
@@ -106,11 +105,6 @@ def _read(text: str, analysis: Words) -> Rule:
     label = _LABEL.match(text)
     begin = label.end() if label is not None else 0
     words = Words(text, tuple(word for word in _as_written(text, analysis) if word.start >= begin))
-    for number, word in enumerate(words):
-        if word.lower in SETS["not understood"]:
-            raise words[number : number + 1].refuse(f"{word.text!r} cannot be used in a rule", [EXAMPLE])
-        if tuple(one.lower for one in words[number : number + 3]) in _OFTEN:
-            raise words[number : number + 3].refuse("how often it is so cannot be shown", [EXAMPLE])
     blocks: list[Block] = []
     pieces = _merged(_pieces(words))
     while pieces:
@@ -537,7 +531,8 @@ def _splits(piece: Words) -> Iterator[tuple[Words, Words]]:
     for number in range(divided + 1, len(body)):
         word, before = body[number], body[number - 1]
         compound = before.dep == "compound" and before.head == word.index  # "a bus | stop"
-        owned = before.lower in ("'s", "’s")  # "the pedestrian's | speed"
+        owned = before.lower in ("'s", "’s", "her", "his", "that", "this")  # "the pedestrian's | speed"
+        owned |= word.lower in ("a", "an") and preposition(body, number - 1) is not None
         if word.lower in SETS["cut"] or compound or owned or _needs_subject(word):
             continue
         since = max((n + 1 for n in range(number) if body[n].lower == ","), default=0)

@@ -234,7 +234,11 @@ class Reader(WordStream):
 
     def _own_clause(self, begin: int) -> bool:
         """Return whether what was joined has a verb of its own while a verb stood before it already."""
-        after = verb_group(self.words, after_fillers(self.words, self.at))
+        at = self.at
+        while at < len(self.words) and self.words[at].lower in conditions.AND:
+            following = nouns.noun_phrase(self.words, at + 1)
+            at = following[1] if following else len(self.words)
+        after = verb_group(self.words, after_fillers(self.words, at))
         return self._verb_before(begin) and after is not None
 
     def _verb_before(self, begin: int) -> bool:
@@ -388,7 +392,6 @@ class Reader(WordStream):
 
         `place` is one that was named before.
         """
-        ours: Words | None = None
         for phrase in phrases:
             thing = phrase.thing
             if thing is None:
@@ -440,10 +443,6 @@ class Reader(WordStream):
             middle = {word.lower for word in thing.words} & {"middle", "centre", "center"}
             if phrase.preposition == "along" and here.reference == "road" and not middle:
                 here = dataclasses.replace(here, position="beside")
-            told = bool(here.properties) or (phrase.position == "front" and self.is_ego(thing))
-            if ours and told:  # "in front of the car in the left lane"
-                raise ours.refuse("is this the car that we drive?", ["in front of the ego-vehicle"])
-            ours = thing.words if thing.element == "vehicle" and self.is_ego(thing) else None
             place = here if place is None else nearer(place, here, phrase)
             where = thing_in_words(place.reference or "", place.properties)
             where = "both sidewalks" if place.properties.get("position") == "both" else f"the {where}"
@@ -589,7 +588,8 @@ class Reader(WordStream):
             if word.index in near and word.lower == "parked" and thing.element != "vehicle":
                 raise self.words[number : number + 1].refuse("who rides is seen with it", ["a cyclist is"])
         waits = self._pose(thing, where.reference) == "waiting" or not self.moves(thing)
-        if waits and any(one.preposition == "at" for one in tail.phrases) and where.reference == "crosswalk":
+        at = [one.thing.element for one in tail.phrases if one.preposition == "at" and one.thing]
+        if waits and "crosswalk" in at and where.reference == "crosswalk":
             where = dataclasses.replace(where, position="beside")
         if where.position is not None and where.reference is not None:
             self.result.found(where.position.upper(), where.reference, verb)
