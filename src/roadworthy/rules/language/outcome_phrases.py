@@ -487,7 +487,6 @@ def _range(part: OutcomePart, first: ExpectedAmount, second: ExpectedAmount) -> 
     return ExpectedAmount(low, high, "between", (*first.items, *second.items), first.found)
 
 
-OLD = re.compile(r"\b(?:original|previous|initial|old|earlier|former)\b")
 FLIPPED: dict[str | None, ExpectedChange] = {"increase": "decrease", "decrease": "increase"}
 SIDES: dict[str, ExpectedChange] = {"left": "decrease", "right": "increase"}
 TURNS = ("turn left", "turn right")

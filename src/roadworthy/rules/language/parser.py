@@ -430,7 +430,9 @@ def _gone(found: ConditionReading, gauge: Gauge) -> str:
     for one in found.changes:
         for name in filter(None, (one.target, one.replacement)) if one.op != "add" else ():
             thing = name if gauge.thing == ANYTHING else ontology().resolve(gauge.thing).name
-            if one.target not in (*CONDITIONS, one.replacement) and ontology().is_a(name, thing):
+            types = [told.get("type") for told in (one.properties, one.target_properties)]
+            recoloured = one.target == one.replacement and types[0] == types[1]
+            if not recoloured and one.target not in CONDITIONS and ontology().is_a(name, thing):
                 return name
     return ""
 
