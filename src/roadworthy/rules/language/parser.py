@@ -210,7 +210,9 @@ def _in_plain_words(text: str) -> tuple[str, list[tuple[int, int]]]:
         for found in idiom.finditer(plain):
             (start, stop), said = found.span(), found.expand(instead)
             plain = plain[:start] + said.ljust(stop - start) + plain[stop:]
-            spans.append((found.end("left") if idiom.groupindex else start, start + len(found[0].rstrip(" :"))))
+            spans.append(
+                (found.end("left") if idiom.groupindex else start, start + len(found[0].rstrip(" :")))
+            )
     return plain, spans
 
 
@@ -414,7 +416,10 @@ def _tried(
         if _has_no_subject(outcome) and any(one.op == "add" for one in found.changes):
             return None, (True, outcome[:1].refuse("who does this is not said", ["the ego-vehicle", "brake"]))
         if gone := _gone(found, gauge_of(came.expectation.output)):
-            return None, (True, outcome.refuse(f"the {gone} was replaced or removed: what is meant is not said"))
+            return None, (
+                True,
+                outcome.refuse(f"the {gone} was replaced or removed: what is meant is not said"),
+            )
         return (found, came), None
     if wrong is not None and trouble is not None:
         return None, (False, wrong)
@@ -424,7 +429,7 @@ def _tried(
 
 
 def _gone(found: ConditionReading, gauge: Gauge) -> str:
-    """Return what is spoken of that a change takes away or puts in the place of another; empty for nothing."""
+    """Return what is spoken of that a change takes away or brings instead; empty for nothing."""
     if gauge.kind not in ("overlap", "confidence", "kept") or gauge.which == "added":
         return ""
     for one in found.changes:

@@ -137,7 +137,7 @@ def _in_condition(text: str, blocks: Sequence[Block], one: TimeWords) -> bool:
                 return True
             between = text[end:start].strip()
             later = [run for run in block.outcome if run[0] >= stop]
-            # After a comma it begins what should happen; before one it ends the condition, and so it does at its end.
+            # After a comma it begins what should happen; before one, or at the end, it ends the condition.
             if end <= start and not between and not later:
                 return True
             if end <= start and not between and later and text[stop:].lstrip().startswith(","):
