@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from roadworthy.errors import RuleError
 from roadworthy.ontology import CONDITIONS, ontology
-from roadworthy.rules.language import conditions, lexicon, nouns, phrases as speech
+from roadworthy.rules.language import conditions, lexicon, nouns
+from roadworthy.rules.language import phrases as speech
 from roadworthy.rules.language.conditions import AWAY, PlacePhrase, Tail, WordStream, nearer
 from roadworthy.rules.language.lexicon import COMPARATIVES, LEVELS, LINES, POSES, SETS
 from roadworthy.rules.language.words import Words
@@ -328,7 +329,7 @@ class Reader(WordStream):
                 continue
             if said := self.saying(conditions.INSTEAD):
                 self.result.bind(said, "replace")
-                tail.instead = self.thing()
+                tail.instead = self.named("instead of what is not said", "instead of a car")[0]
                 continue
             if self.lower() == "together" and self.lower(1) != "with":
                 tail.together = self.step()
