@@ -6,10 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from itertools import zip_longest
 
 from roadworthy.errors import InputError, RuleError
-from roadworthy.ontology import ontology
+from roadworthy.ontology import CONDITIONS, ontology
+from roadworthy.rules.gauges import ANYTHING, Gauge, gauge_of
 from roadworthy.rules.language import lexicon
 from roadworthy.rules.language.changes import read_condition
 from roadworthy.rules.language.conditions import ConditionReading
@@ -25,8 +26,8 @@ from roadworthy.rules.reading import Block, BoundWords, Rule, SceneChange, thing
 
 _LABEL = re.compile(r"\s*(?:rule|r|cr)\s*\d+\s*[:.)]\s*", re.IGNORECASE)
 _COLON = re.compile(r"\b(if|then|when|given)\s*:", re.IGNORECASE)
-# What test plans write at the head of the two halves of a rule.
-_LABELS: dict[str, str] = lexicon.FILE["headings"]
+# What people write for plain words that are read, which stand in its place and are no longer.
+_IDIOMS = [(re.compile(said, re.IGNORECASE), plain) for said, plain in lexicon.FILE["idioms"].items()]
 # How the ego-vehicle is named so that "it" may stand for it.
 _OURS = re.compile(lexicon.FILE["ours"], re.IGNORECASE)
 _ARROW = re.compile(r"[-=]>")
@@ -39,7 +40,6 @@ _CHANGES_FIRST = SETS["add"] | SETS["remove"] | SETS["replace"] | {"change"}
 _DONE = lexicon.words_of("slow stop brake halt decelerate accelerate speed steer turn drive keep reduce")
 # "Drivers who see …", "the driver of a vehicle approaching …": they must, when they do.
 _DESCRIBED = re.compile(lexicon.FILE["described"], re.IGNORECASE)
-_OFTEN = (("now", "and", "then"), ("again", "and", "again"))
 _MOST_WORDS = 120
 # To split one word, or to look for headings, takes time by the square of the length.
 _TOO_LONG = re.compile(r"\S{101,}|\A.{10001,}", re.DOTALL)
@@ -102,15 +102,9 @@ def _problem(text: str) -> RuleError | None:
 
 def _read(text: str, analysis: Words) -> Rule:
     """Return what the words of a rule say."""
-    words = Words(text, analysis.items)
     label = _LABEL.match(text)
-    if label is not None:
-        words = Words(text, tuple(word for word in words if word.start >= label.end()))
-    for number, word in enumerate(words):
-        if word.lower in SETS["not understood"]:
-            raise words[number : number + 1].refuse(f"{word.text!r} cannot be used in a rule", [EXAMPLE])
-        if tuple(one.lower for one in words[number : number + 3]) in _OFTEN:
-            raise words[number : number + 3].refuse("how often it is so cannot be shown", [EXAMPLE])
+    begin = label.end() if label is not None else 0
+    words = Words(text, tuple(word for word in _as_written(text, analysis) if word.start >= begin))
     blocks: list[Block] = []
     pieces = _merged(_pieces(words))
     while pieces:
@@ -155,7 +149,8 @@ def _accounted(words: Words, blocks: list[Block]) -> Rule:
             while stop < len(words) and not inside[stop] and words[stop].lower not in SETS["ends"]:
                 stop += 1
             bound |= {one.start: "reason" for one in words[number:stop]}
-            told = next(n for n in reversed(range(len(blocks))) if blocks[n].outcome[0][0] < word.start)
+            earlier = (n for n in reversed(range(len(blocks))) if blocks[n].outcome[0][0] < word.start)
+            told = next(earlier, 0)
             note = f"'{words[number:stop]}' is not tested."
             blocks[told] = replace(blocks[told], notes=(*blocks[told].notes, note))
         elif opened is not None:
@@ -173,10 +168,6 @@ def _accounted(words: Words, blocks: list[Block]) -> Rule:
 def _bound_runs(words: Words, bound: Mapping[int, str]) -> Iterator[BoundWords]:
     """Return the words of a rule in runs that gave one thing each."""
     places = {word.start: word.stop for word in words if any(map(str.isalnum, word.lower))}
-    for heading in _LABELS:
-        # The word that stands in its place is shorter.
-        found = re.finditer(heading, words.text, re.IGNORECASE)
-        places |= {one.start(): one.end() - 1 for one in found}
     places |= {found.start(): found.end() for found in AWAY.finditer(words.text)}
     places |= {one.span[0]: one.span[1] for one in time_words(words.text)}
     runs: list[tuple[int, int, str]] = []
@@ -203,13 +194,34 @@ def _check_length(piece: Words) -> None:
 
 
 def _without_headings(text: str) -> str:
-    """Return a text without distances and times; headings of test plans are words, arrows one sign."""
-    plain = _COLON.sub(lambda found: found[0][:-1] + " ", text)
-    plain = _ARROW.sub("→ ", plain)
-    for heading, instead in _LABELS.items():
-        padded = partial(lambda word, found: word.ljust(len(found[0])), instead)
-        plain = re.sub(heading, padded, plain, flags=re.IGNORECASE)
+    """Return a text without distances and times; idioms are plain words, arrows one sign."""
+    plain = _in_plain_words(text)[0]
     return without_times(AWAY.sub(lambda found: " " * len(found[0]), plain))
+
+
+def _in_plain_words(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """Return a text of the same length in which idioms are plain words, and where they stand.
+
+    What is named "left" in an idiom is no part of it, but only what it stands behind.
+    """
+    plain = _ARROW.sub("→ ", _COLON.sub(lambda found: found[0][:-1] + " ", text))
+    spans: list[tuple[int, int]] = []
+    for idiom, instead in _IDIOMS:
+        for found in idiom.finditer(plain):
+            (start, stop), said = found.span(), found.expand(instead)
+            plain = plain[:start] + said.ljust(stop - start) + plain[stop:]
+            spans.append(
+                (found.end("left") if idiom.groupindex else start, start + len(found[0].rstrip(" :")))
+            )
+    return plain, spans
+
+
+def _as_written(text: str, words: Words) -> Iterator[Word]:
+    """Yield words that end where the idioms end that they stand for."""
+    spans = _in_plain_words(text)[1]
+    for word, after in zip_longest(words, words[1:]):
+        stops = [stop for start, stop in spans if word.stop <= stop <= (after.start if after else len(text))]
+        yield replace(word, stop=max(stops)) if stops else word
 
 
 def _pieces(words: Words) -> Iterator[Words]:
@@ -270,7 +282,7 @@ def _is_over(words: Words, at: int) -> bool:
         return True
     if noun is None or (noun[1] < len(words) and is_verb(words[noun[1]])):
         return False
-    over = ontology().condition_of(noun[0].element) in ("season", "weather")
+    over = ontology().condition_of(noun[0].element) != "time"
     return over or noun[0].words[-1].lower in SETS["passing"]
 
 
@@ -313,9 +325,18 @@ def _inner_markers(piece: Words) -> Iterator[int]:
 
 
 def _without_reason(piece: Words) -> Words:
+    if piece and piece[0].lower in SETS["reasons"]:  # "Because people are hard to see, slow down at night"
+        cut = next((n for n, word in enumerate(piece) if word.lower == ","), len(piece))
+        return piece[cut + 1 :] or piece
     for number, word in enumerate(piece):
         if word.lower in SETS["reasons"] and number:
             commas = [one.lower in SETS["cut"] for one in piece]
+            for at in range(number, len(piece)):
+                joints = ("and", "but", "or", "then", *(() if _marker(piece, 0) else (",",)))
+                joint = piece[at].lower in joints and at + 1 < len(piece)
+                verb = joint and base_form(piece[at + 1].lower) in VERBS
+                if verb or piece[at].lower[:1].isdigit():
+                    raise piece[at:].refuse("what should follow stands before the reason", [EXAMPLE])
             inside = any(commas[number:]) and _marker(piece, 0) and not any(commas[:number])
             return piece if inside else _trimmed(piece[:number])  # "if a car brakes because …, slow down"
     return piece
@@ -394,12 +415,31 @@ def _tried(
     if found is not None and came is not None:
         if _has_no_subject(outcome) and any(one.op == "add" for one in found.changes):
             return None, (True, outcome[:1].refuse("who does this is not said", ["the ego-vehicle", "brake"]))
+        if gone := _gone(found, gauge_of(came.expectation.output)):
+            return None, (
+                True,
+                outcome.refuse(f"the {gone} was replaced or removed: what is meant is not said"),
+            )
         return (found, came), None
     if wrong is not None and trouble is not None:
         return None, (False, wrong)
     failed = wrong or trouble
     assert failed is not None
     return None, (True, failed)
+
+
+def _gone(found: ConditionReading, gauge: Gauge) -> str:
+    """Return what is spoken of that a change takes away or brings instead; empty for nothing."""
+    if gauge.kind not in ("overlap", "confidence", "kept") or gauge.which == "added":
+        return ""
+    for one in found.changes:
+        for name in filter(None, (one.target, one.replacement)) if one.op != "add" else ():
+            thing = name if gauge.thing == ANYTHING else ontology().resolve(gauge.thing).name
+            types = [told.get("type") for told in (one.properties, one.target_properties)]
+            recoloured = one.target == one.replacement and types[0] == types[1]
+            if not recoloured and one.target not in CONDITIONS and ontology().is_a(name, thing):
+                return name
+    return ""
 
 
 def _added(
@@ -468,9 +508,9 @@ def _splits(piece: Words) -> Iterator[tuple[Words, Words]]:
                     yield both, _trimmed(piece[cut:number])
                 yield from _moved_over(piece[:number], piece[stop:])
                 cut = next((n for n in range(stop, len(piece)) if piece[n].lower == ","), 0)
-                who = piece[: number - 1].items
-                if cut and piece[number - 1].lower == "," and _OURS.fullmatch(str(piece[: number - 1])):
-                    yield piece[stop:cut], Words(piece.text, who + piece[cut + 1 :].items)
+                if cut and piece[number - 1].lower == ",":  # "the car should, if it rains, slow down"
+                    around = piece[: number - 1].items + piece[cut + 1 :].items
+                    yield piece[stop:cut], Words(piece.text, around)
         for number in range(1, len(piece)):
             if piece[number].lower in ("then", "means", "mean") and number + 1 < len(piece):
                 after = number + 2 if piece[number + 1].lower == "that" else number + 1
@@ -487,13 +527,19 @@ def _splits(piece: Words) -> Iterator[tuple[Words, Words]]:
         if body[number].lower in SETS["cut"] and number + 1 < len(body):
             yield body[:number], _trimmed(body[number + 1 :])
     if piece[opened - 1].lower == "whoever":
-        yield from ((body[:n], body[n:]) for n in range(1, len(body)) if body[n].tag == "MD")
+        who = piece[:1].items
+        yield from (
+            (body[:n], Words(piece.text, who + body[n:].items))
+            for n in range(1, len(body))
+            if body[n].tag == "MD"
+        )
     cuts = (n for n in range(1, len(body)) if body[n].lower in SETS["cut"] and _orders(body[n + 1 :]))
     divided = max(cuts, default=0)
     for number in range(divided + 1, len(body)):
         word, before = body[number], body[number - 1]
         compound = before.dep == "compound" and before.head == word.index  # "a bus | stop"
-        owned = before.lower in ("'s", "’s")  # "the pedestrian's | speed"
+        owned = before.lower in ("'s", "’s", "her", "his", "that", "this")  # "the pedestrian's | speed"
+        owned |= word.lower in ("a", "an") and preposition(body, number - 1) is not None
         if word.lower in SETS["cut"] or compound or owned or _needs_subject(word):
             continue
         since = max((n + 1 for n in range(number) if body[n].lower == ","), default=0)
@@ -546,7 +592,7 @@ def _moved_over(outcome: Words, condition: Words) -> Iterator[tuple[Words, Words
 
 def _without_marker(piece: Words) -> Iterator[tuple[Words, Words]]:
     """Yield the splits of a handbook sentence: "Drive more slowly at night", "At night, drive slowly"."""
-    if piece[0].lemma in _CHANGES_FIRST:
+    if piece[0].lemma in _CHANGES_FIRST and piece[0].tag != "VBG":
         for number in range(1, len(piece) - 1):
             if piece[number].lower == "and":
                 yield _trimmed(piece[:number]), piece[number + 1 :]

@@ -9,18 +9,9 @@ from collections.abc import Mapping, Sequence
 from roadworthy.errors import RuleError
 from roadworthy.ontology import CONDITIONS, ontology
 from roadworthy.rules.language import conditions, lexicon, nouns
+from roadworthy.rules.language import phrases as speech
 from roadworthy.rules.language.conditions import AWAY, PlacePhrase, Tail, WordStream, nearer
 from roadworthy.rules.language.lexicon import COMPARATIVES, LEVELS, LINES, POSES, SETS
-from roadworthy.rules.language.phrases import (
-    SIDES,
-    Phrase,
-    VerbGroup,
-    after_fillers,
-    is_verb,
-    noun_follows,
-    prepositional,
-    verb_group,
-)
 from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import GROUND, Comparative, Op, SceneChange, thing_in_words
 
@@ -38,6 +29,8 @@ class Reader(WordStream):
         self.earlier = [change for block in blocks for change in block]
         self.waiting: list[nouns.NounReading] = []
         self.again: list[SceneChange] = []
+        self.subject: nouns.NounReading | None = None
+        self.by_us = False
 
     def compare(self, thing: nouns.NounReading, kind: Comparative) -> None:
         """Change what an earlier block changed, by more or less."""
@@ -155,12 +148,20 @@ class Reader(WordStream):
         for one in self.result.changes:
             if one.replacement == element and properties.items() <= one.properties.items():
                 return
+            if one.replacement == element and one.properties.items() <= properties.items():
+                self.result.changes.remove(one)  # "it rains and the rain is heavy"
+                break
             if one.target == kind and one.replacement != element:
                 raise words.refuse(f"the {kind} cannot be {one.replacement} and {element} at once")
         self.result.infer(change)
 
     def leftover(self, tail: Tail, *, allow_environment: bool = False, allow_place: bool = False) -> None:
         """Use the phrases at the end of a clause about the weather, or refuse them."""
+        if (old := tail.instead) and self.result.changes:
+            kind, new = ontology().condition_of(old.element), self.result.changes[-1]
+            if kind != new.target or old.element == new.replacement:
+                raise old.words.refuse(f"{str(old.words)!r} cannot be {new.replacement} then")
+            self.result.bind(old.words, f"from {old.element}")
         for phrase in tail.phrases:
             thing = phrase.thing
             plain = thing is not None and (self.is_ego(thing) or not (thing.properties or thing.amount))
@@ -173,8 +174,8 @@ class Reader(WordStream):
                     self.environment(thing)
                 self.result.bind(phrase.words, thing.element)
                 continue
-            everywhere = allow_place and thing.element in ("road", "lane")
-            everywhere |= thing.element == "road" and phrase.position in ("on", "in", "above")
+            everywhere = thing.element == "road" or (allow_place and thing.element == "lane")
+            everywhere &= phrase.position in ("on", "in", "above")
             ahead = self.is_ego(thing) and phrase.position in ("front", None)
             if not (everywhere or thing.element == nouns.SCENE or ahead):
                 raise phrase.words.refuse("these words are not understood here")
@@ -227,11 +228,15 @@ class Reader(WordStream):
 
     def _own_clause(self, begin: int) -> bool:
         """Return whether what was joined has a verb of its own while a verb stood before it already."""
-        after = verb_group(self.words, after_fillers(self.words, self.at))
+        at = self.at
+        while at < len(self.words) and self.words[at].lower in conditions.AND:
+            following = nouns.noun_phrase(self.words, at + 1)
+            at = following[1] if following else len(self.words)
+        after = speech.verb_group(self.words, speech.after_fillers(self.words, at))
         return self._verb_before(begin) and after is not None
 
     def _verb_before(self, begin: int) -> bool:
-        return any(is_verb(word) and word.pos in ("VERB", "AUX") for word in self.words[:begin])
+        return any(speech.is_verb(word) and word.pos in ("VERB", "AUX") for word in self.words[:begin])
 
     def thing(self) -> nouns.NounReading | None:
         """Read a noun phrase or a pronoun."""
@@ -239,7 +244,7 @@ class Reader(WordStream):
         if self.at >= len(self.words):
             return None
         word = self.words[self.at]
-        if nouns.is_pronoun(word) and not noun_follows(self.words, self.at):
+        if nouns.is_pronoun(word) and not speech.noun_follows(self.words, self.at):
             self.at += 1
             return nouns.NounReading("", self.words[self.at - 1 : self.at], {}, word.lower)
         found = nouns.noun_phrase(self.words, self.at)
@@ -254,11 +259,15 @@ class Reader(WordStream):
             return True
         if thing.element != "vehicle" or thing.determiner not in ("the", "your", "our", "my") or thing.part:
             return False
+        if thing.determiner != "the":
+            return True
         if thing.words[-1].tag in ("NNS", "NNPS") or any(one.lower in SETS["states"] for one in thing.words):
             return False
         if any(one.target == "vehicle" for one in (*self.earlier, *self.result.changes)):
             return False
-        return not set(thing.properties) - {"type"} and thing.properties.get("type", "car") == "car"
+        return (
+            not set(thing.properties) - {"type", "position"} and thing.properties.get("type", "car") == "car"
+        )
 
     def moves(self, thing: nouns.NounReading) -> bool:
         """Return whether a thing moves by itself."""
@@ -284,7 +293,7 @@ class Reader(WordStream):
                 return dataclasses.replace(thing, properties=change.properties)
         return thing
 
-    def noted(self, thing: nouns.NounReading, group: VerbGroup) -> None:
+    def noted(self, thing: nouns.NounReading, group: speech.VerbGroup) -> None:
         """Note the subject of a verb."""
         self.result.found("NSUBJ", str(thing.words), str(group.words))
 
@@ -318,10 +327,17 @@ class Reader(WordStream):
                 tail.level = LEVELS[self.lower()]
                 tail.degree = self.step()
                 continue
+            if ended := self.saying(conditions.ANY_MORE):
+                tail.ended = ended
+                continue
+            if said := self.saying(conditions.INSTEAD):
+                self.result.bind(said, "replace")
+                tail.instead = self.named("instead of what is not said", "instead of a car")[0]
+                continue
             if self.lower() == "together" and self.lower(1) != "with":
                 tail.together = self.step()
                 continue
-            found = prepositional(self.words, self.at)
+            found = speech.prepositional(self.words, self.at)
             if found is None:
                 break
             tail.phrases.append(found[0])
@@ -340,7 +356,7 @@ class Reader(WordStream):
                 kept.append(one)
         return dataclasses.replace(tail, phrases=kept)
 
-    def environments(self, phrases: Sequence[Phrase]) -> None:
+    def environments(self, phrases: Sequence[speech.Phrase]) -> None:
         """Keep the conditions that phrases name, "at night", until the clause is over."""
         for one in phrases:
             if one.thing is not None and nouns.is_environment(one.thing.element):
@@ -348,12 +364,18 @@ class Reader(WordStream):
                 self.result.bind(one.words, one.thing.element)
                 self.waiting.append(one.thing)
 
-    def check_within(self, phrase: Phrase, *more: str) -> None:
+    def check_within(self, phrase: speech.Phrase, *more: str) -> None:
         """Refuse a condition of which a phrase does not say that it is so here: "toward winter"."""
         kind = ontology().condition_of(phrase.thing.element) if phrase.thing is not None else None
         wrong = {"season": ("by", "for", "into"), "time": ("for", "into")}.get(kind or "", ())
         if phrase.preposition not in SETS["around"] | set(more) or phrase.preposition in wrong:
             raise phrase.words.refuse("whether it is so here is not said", ["in the rain", "at night"])
+
+    def exchange(
+        self, old: nouns.NounReading, new: nouns.NounReading, place: PlacePhrase | None = None
+    ) -> None:
+        """Replace a thing by another one."""
+        raise NotImplementedError
 
     def end_clause(self) -> None:
         """Make the changes of conditions that the phrases of a clause named."""
@@ -361,7 +383,7 @@ class Reader(WordStream):
             self.environment(thing)
         self.waiting.clear()
 
-    def place(self, phrases: Sequence[Phrase], place: PlacePhrase | None = None) -> PlacePhrase:
+    def place(self, phrases: Sequence[speech.Phrase], place: PlacePhrase | None = None) -> PlacePhrase:
         """Return the one place that phrases name, apart from times and weathers.
 
         `place` is one that was named before.
@@ -387,7 +409,7 @@ class Reader(WordStream):
                 self._check_one(thing)
                 here = PlacePhrase(phrase.position, change.target, change.properties)
             elif self.is_ego(thing):
-                if phrase.preposition in SIDES:
+                if phrase.preposition in speech.SIDES or "position" in thing.properties:
                     raise phrase.words.refuse("which side of us is not shown", ["in the right lane"])
                 here = PlacePhrase(phrase.position, "ego-vehicle")
             else:
@@ -397,6 +419,11 @@ class Reader(WordStream):
                     raise thing.words.refuse("a place is at one thing only", ["on the roadside"])
                 if {word.lower for word in thing.words} & SETS["vehicle adjectives"]:
                     raise thing.words.refuse("what it does at that place is not shown", ["beside the car"])
+            for one in self.latest if self.refers(thing) else ():
+                kept = one.op == "add" and conditions.fits(thing, one) and one not in self.result.changes
+                if kept and not nouns.is_environment(one.target):
+                    self.again.append(one)
+                    self.result.infer(one)  # what it stands beside is still there
             if (phrase.position, here.reference) == ("in", "line"):
                 raise phrase.words.refuse("what is in a line is not shown", ["on the line"])
             if phrase.position in ("on", "in") and conditions.stands(here.reference):
@@ -409,7 +436,8 @@ class Reader(WordStream):
                 if phrase.preposition in ("toward", "towards", "to", "from", "for", "off", "out of"):
                     raise phrase.words.refuse("these words are not understood here", ["on the roadside"])
                 raise phrase.words.refuse("where this is, is not understood", ["on", "in front of", "behind"])
-            if phrase.preposition == "along" and here.reference == "road":
+            middle = {word.lower for word in thing.words} & {"middle", "centre", "center"}
+            if phrase.preposition == "along" and here.reference == "road" and not middle:
                 here = dataclasses.replace(here, position="beside")
             place = here if place is None else nearer(place, here, phrase)
             where = thing_in_words(place.reference or "", place.properties)
@@ -417,7 +445,7 @@ class Reader(WordStream):
             self.result.bind(phrase.words, f"{place.position} {where}")
         return place or PlacePhrase()
 
-    def _in_picture(self, phrase: Phrase, thing: nouns.NounReading) -> bool:
+    def _in_picture(self, phrase: speech.Phrase, thing: nouns.NounReading) -> bool:
         """Return whether a phrase says no more than that something is in the picture.
 
         Raises:
@@ -462,15 +490,36 @@ class Reader(WordStream):
             self.environment(dataclasses.replace(thing, properties={**thing.properties, **level}))
             self.leftover(tail, allow_environment=True, allow_place=True)
             return
+        if tail.instead is not None:
+            if op != "add" or tail.instead.words[-1].index in self.result.bound:
+                raise tail.instead.words.refuse("what comes instead of it is not said", ["is replaced by"])
+            self.result.bind(said, "replace")
+            self.exchange(tail.instead, thing, place or self.place(tail.phrases))
+            self.environments(tail.phrases)
+            return
+        if op == "remove":
+            self.result.bind(tail.ended, op)
         said_before = self.earlier or self.result.changes
-        if not thing.element and op == "add" and tail.comparative is None and said_before:
+        here = [one for one in self.result.changes if one.op == "add" and conditions.fits(thing, one)]
+        known = here or [one for one in self.latest if one.op == "add" and conditions.fits(thing, one)]
+        known = known if thing.definite and tail.comparative is None and not place else []
+        if known and op == "add" and not (tail.phrases or self._pose(thing, None)):
+            if here:  # "a car is ahead and the car stops"
+                self.result.bind(said, op)
+                self.result.bind(thing.words, here[0].target)
+                return
+            known = []
+        if op == "add" and (known or (not thing.element and tail.comparative is None and said_before)):
             where = place or self.place(tail.phrases)
-            for before in self.meant(thing):
+            meant = self.meant(thing)
+            brought = [one for one in self.result.changes if one in meant]
+            for before in meant:
                 pose = self._pose(dataclasses.replace(thing, element=before.target), where.reference)
                 if where.position is None and not pose:
                     raise thing.words.refuse("what changes about it is not said", ["gets closer"])
-                if before in self.result.changes:
-                    self.result.changes.remove(before)  # of what comes with it, more is said
+                if before in brought:  # of what comes with it, more is said
+                    brought.remove(before)
+                    self.result.changes.remove(before)
                 self.result.bind(said, op)
                 self.result.bind(thing.words, before.target)
                 across = PlacePhrase("on", "road") if pose.startswith(("cross", "step")) else None
@@ -540,7 +589,8 @@ class Reader(WordStream):
             if word.index in near and word.lower == "parked" and thing.element != "vehicle":
                 raise self.words[number : number + 1].refuse("who rides is seen with it", ["a cyclist is"])
         waits = self._pose(thing, where.reference) == "waiting" or not self.moves(thing)
-        if waits and any(one.preposition == "at" for one in tail.phrases) and where.reference == "crosswalk":
+        at = [one.thing.element for one in tail.phrases if one.preposition == "at" and one.thing]
+        if waits and "crosswalk" in at and where.reference == "crosswalk":
             where = dataclasses.replace(where, position="beside")
         if where.position is not None and where.reference is not None:
             self.result.found(where.position.upper(), where.reference, verb)
@@ -586,7 +636,7 @@ class Reader(WordStream):
 
     def _pose(self, thing: nouns.NounReading, place: str | None) -> str:
         """Return what the words from a thing on say that somebody does: "crossing"."""
-        said = self.words.text[thing.words[0].start : self.words[self.at - 1].stop]
+        said = self.words.text[thing.words[0].start : self.words[: self.at].span[1]]
         poses = POSES.get(thing.element, {})
         found = [pose for pose, verb in poses.items() if verb.search(said.replace("to cross", "to"))]
         pose = next((pose for pose, verb in poses.items() if verb.search(said)), "")

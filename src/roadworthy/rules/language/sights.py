@@ -98,6 +98,8 @@ def read_sight(
         trouble = f"what must not be detected is asked by its number: {number}"
     if kind == "overlap" and text.startswith("not ") and re.search(r"\b(?:all|every|each)\b", text[:length]):
         trouble = "is none to be missed, or not all? say what must be detected"
+    if kind == "confidence" and text.startswith("its ") and added:
+        trouble = "whose confidence this is, is not said: 'the confidence of the added …'"
     if kind == "kept" and text.startswith("all "):
         trouble = "no network labels all: say how much, 'at least 95% of the'"
     if kind in ("overlap", "confidence", "count") and thing.word in ("sky", "terrain", "road", "sidewalk"):
@@ -190,7 +192,9 @@ def _thing(text: str, start: int, added: Collection[str]) -> _Thing | None:
         elif count == 1 and text[begin:end] == plural(word):
             trouble = f"one {word} is added, and no more"
     elif group in ("ahead", "seen"):
-        if group == "ahead" and text[begin:end] == plural(word):
+        if group == "ahead" and brought:
+            trouble = f"say 'the added {word}', or what was ahead before"
+        elif group == "ahead" and text[begin:end] == plural(word):
             trouble = f"one {word} ahead can be told apart, and not several"
         which = str(group)
     elif brought and many:

@@ -22,7 +22,7 @@ _NUMBER = re.compile(filled("({DIGITS}|{COUNT})( {HALF})?[ -]?({UNIT})( {HALF})?
 _MORE = re.compile(filled(r"\s*{MORE}", _PARTS), re.IGNORECASE)
 _MOVES = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in _FILE["moves"].items()}
 # With "not" before them: never, or not always?
-_ALL_TIMES = re.compile(r"at all times|(?:the whole|all the) time", re.IGNORECASE)
+_ALL_TIMES = re.compile(r"at all times|(?:the whole|all the) time|throughout.*", re.IGNORECASE)
 _NOT = re.compile(r"(?:\bnot\b|n['’]t\b)[^,.;!?]*$", re.IGNORECASE)
 _EXAMPLE = "If a pedestrian appears on the roadside, the ego-vehicle should slow down within 2 s."
 
@@ -137,7 +137,9 @@ def _in_condition(text: str, blocks: Sequence[Block], one: TimeWords) -> bool:
                 return True
             between = text[end:start].strip()
             later = [run for run in block.outcome if run[0] >= stop]
-            # After a comma it begins what should happen; before one it ends the condition.
+            # After a comma it begins what should happen; before one, or at the end, it ends the condition.
+            if end <= start and not between and not later:
+                return True
             if end <= start and not between and later and text[stop:].lstrip().startswith(","):
                 return True
     return False
