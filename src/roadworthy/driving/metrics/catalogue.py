@@ -46,11 +46,11 @@ class Primitive:
     name: str
     title: str
     group: str
-    unit: str = ""
-    event: str | None = None
-    names: tuple[str, ...] = ()
-    signal: str = ""
-    rate_of: str = ""
+    unit: str
+    event: str | None
+    names: tuple[str, ...]
+    signal: str
+    rate_of: str
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,10 @@ class CatalogueMetric:
 @cache
 def primitives() -> Mapping[str, Primitive]:
     """Return the primitives by their abbreviation, in the order of Table I."""
+    usual = {"unit": "", "event": None, "names": (), "signal": "", "rate_of": ""}
     return FrozenDict(
         {
-            name: as_record(Primitive, {"name": name, "group": group, **given})
+            name: as_record(Primitive, {**usual, "name": name, "group": group, **given})
             for group, block in _table().items()
             for name, given in block.items()
         }
