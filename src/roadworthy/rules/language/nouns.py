@@ -194,12 +194,12 @@ def noun_phrase(words: Words, at: int) -> tuple[NounReading, int] | None:
                 raise words[begin : owned[3]].refuse("which side of us is not shown", ["on the left"])
             element, properties, also, stop = owned
             determiner = "the"
-    said = tuple(word.lower for word in words[stop : stop + 3])
-    if said[:2] in _THAT_IS and (value := lexicon.VALUES.get(said[-1])) and value[0] in _SHOWN:
+    after = tuple(word.lower for word in words[stop : stop + 3])
+    if after[:2] in _THAT_IS and (value := lexicon.VALUES.get(after[-1])) and value[0] in _SHOWN:
         # "A bus that is red"
         _check_value(words[stop + 2 : stop + 3], element, *value)
         if properties.setdefault(*value) != value[1]:
-            raise words[begin : stop + 3].refuse(f"is it {properties[value[0]]}, or {said[-1]}?")
+            raise words[begin : stop + 3].refuse(f"is it {properties[value[0]]}, or {after[-1]}?")
         stop += 3
     whole = words[begin:stop]
     return NounReading(element, whole, properties, determiner, also, comparative, amount, count, part), stop

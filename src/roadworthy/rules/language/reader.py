@@ -524,9 +524,9 @@ class Reader(WordStream):
                 self.result.bind(thing.words, before.target)
                 across = PlacePhrase("on", "road") if pose.startswith(("cross", "step")) else None
                 old = PlacePhrase(before.position, before.reference, before.reference_properties)
-                here = where if where.position else across or old
+                place = where if where.position else across or old
                 more = {"group": before.group, "pose": pose}
-                self.result.infer(here.changed(op, before.target, before.properties, **more))
+                self.result.infer(place.changed(op, before.target, before.properties, **more))
             self.environments(tail.phrases)
             return
         if not thing.element and op == "remove" and self.result.changes:
@@ -616,8 +616,8 @@ class Reader(WordStream):
             if thing.count > 2 or group or each:
                 raise thing.words.refuse("on both sides there can be one thing each", ["two pedestrians"])
             for side in ("left", "right"):
-                here = dataclasses.replace(where, properties={**where.properties, "position": side})
-                self.result.infer(here.changed(op, thing.element, thing.properties, pose=pose))
+                beside = dataclasses.replace(where, properties={**where.properties, "position": side})
+                self.result.infer(beside.changed(op, thing.element, thing.properties, pose=pose))
         else:
             for _ in range(thing.count):
                 self.result.infer(where.changed(op, thing.element, thing.properties, group=group, pose=pose))

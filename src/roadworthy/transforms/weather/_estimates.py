@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import cv2
 import numpy as np
 from numpy.typing import NDArray
@@ -114,14 +116,14 @@ def along_edges(field: Map, grey: Image, size: tuple[int, int], flat: float, sha
     weights = np.ones_like(field) if share is None else share
     around = np.maximum(cv2.blur(weights, size), np.float32(1e-6))
 
-    def mean(values: Map) -> Map:
+    def mean(values: NDArray[Any]) -> Map:
         return np.asarray(cv2.blur(values * weights, size) / around, np.float32)
 
     light, level = mean(seen), mean(field)
     slope = (mean(seen * field) - light * level) / (mean(seen * seen) - light * light + np.float32(flat))
     parts = (mean(one) for one in (slope, level - slope * light))
-    slope, level = (cv2.resize(one, grey.shape[::-1], interpolation=cv2.INTER_LINEAR) for one in parts)
-    return np.asarray(slope * (grey / np.float32(255)) + level, np.float32)
+    steep, base = (cv2.resize(one, grey.shape[::-1], interpolation=cv2.INTER_LINEAR) for one in parts)
+    return np.asarray(steep * (grey / np.float32(255)) + base, np.float32)
 
 
 def _false_sky(sky: NDArray[np.bool_], image: Image) -> NDArray[np.bool_]:
