@@ -283,7 +283,7 @@ class _Scanner:
         """Return the end of "for the pedestrian" and the like, or 0."""
         stopping = place and self.bases[place - 1] in ("stop", "halt", "standstill")
         for phrase in CAUSES:
-            if stopping and phrase[0] in ("behind", "beside", "past", "around"):
+            if stopping and phrase[0] in ("behind", "beside", "past", "around", "before"):
                 continue  # where it stops is no cause
             stop = place + len(phrase)
             if self.bases[place:stop] == phrase and stop < len(self.bases):

@@ -238,6 +238,11 @@ class _OutcomeClause:
                 )
             pedals = self.output == "speed" and any(PEDALS.search(head.text) for head in self.heads)
             return _plain(Expectation(self.output, change, negated=negated, pedals=pedals))
+        if gauge_of(self.output).kind == "count" and not amount.quantity.relative and amount.upper is None:
+            # Of whole numbers "fewer than 3" is 2 at most, where speeds share the border with "at most".
+            steps = {"at least": -1, "at most": 1} if negated else {"more than": 1, "less than": -1}
+            value = max(amount.quantity.value + steps.get(str(amount.modifier), 0), 0)
+            amount = replace(amount, quantity=Quantity(value))
         self._check_amount(amount, negated)
         measure = self._measure(amount)
         modifier = amount.modifier
@@ -273,7 +278,8 @@ class _OutcomeClause:
         value = self._measure(amount) == "value"
         of_it = after[:1] if after and OLD.search(after[0].text) and after[0].text.startswith("of ") else ()
         earlier = (*self.part.of("before"), *of_it)
-        compared = value and not amount.quantity.relative and earlier
+        apart = [one for one in earlier if one.text.startswith(("than ", "from "))]
+        compared = value and (apart or (earlier and not amount.quantity.relative))
         unsaid = self.output == "speed" and not (amount.quantity.relative or earlier)
         ranged = unsaid and amount.upper and self.change in FLIPPED and not value and not amount.led_by("by")
         varied = bool(amount.upper) and any(head.text in ("vary", "fluctuate") for head in self.heads)
@@ -392,6 +398,8 @@ class _OutcomeClause:
         ends = [end for end in (amount.quantity, amount.upper) if end is not None and end.relative]
         if amount.modifier in ("more than", "less than") and not amount.quantity.value:
             raise self.refuse(amount.items, "a border of zero is none", "at least 1 km/h")
+        if self.output == "steering" and change is None and amount.modifier in LOWER and not amount.quantity.value:
+            raise self.refuse(amount.items, "all angles are as large", "at least 1 degree")
         multiple = amount.text.lower().endswith(MULTIPLES)
         if multiple and measure == "change":
             raise self.refuse(amount.items, "how often, or how much?", "by 100%", "to at least twice")
@@ -531,7 +539,10 @@ def _check_neighbours(words: Words, items: Sequence[OutcomeItem]) -> None:
     if late := [one for one in items if denied and one.value == "at once"]:
         raise whole.refuse(late[:1], f"is '{late[0].text}' what should not be so?")
     linked = [one for one in items if one.kind != "filler" or one.value not in ("", "at once")]
-    said = "".join(f"|{one.kind} {one.value}: {'~' * one.gerund}{one.text}" for one in linked)
+    said = "".join(
+        f"|{one.kind} {one.value or (one.found.kind if one.found else '')}: {'~' * one.gerund}{one.text}"
+        for one in linked
+    )
     for start, stop, reason, *such_as in refusals(REFUSED, said):
         first, last = said.count("|", 0, start + 1) - 1, said.count("|", 0, stop)
         raise whole.refuse(linked[first:last], reason, *such_as)

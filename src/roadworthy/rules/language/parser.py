@@ -429,8 +429,10 @@ def _gone(found: ConditionReading, gauge: Gauge) -> str:
         return ""
     for one in found.changes:
         for name in filter(None, (one.target, one.replacement)) if one.op != "add" else ():
-            thing = name if gauge.thing == ANYTHING else ontology().resolve(gauge.thing).name
-            if one.target not in (*CONDITIONS, one.replacement) and ontology().is_a(name, thing):
+            thing, said = ontology().resolve_with_properties(name if gauge.thing == ANYTHING else gauge.thing)
+            # Of a car that becomes a truck there is a vehicle before and after, and a truck after.
+            kept = one.target == one.replacement and not said
+            if one.target not in CONDITIONS and not kept and ontology().is_a(name, thing.name):
                 return name
     return ""
 
