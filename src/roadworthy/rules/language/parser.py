@@ -40,6 +40,7 @@ _CHANGES_FIRST = SETS["add"] | SETS["remove"] | SETS["replace"] | {"change"}
 _DONE = lexicon.words_of("slow stop brake halt decelerate accelerate speed steer turn drive keep reduce")
 # "Drivers who see …", "the driver of a vehicle approaching …": they must, when they do.
 _DESCRIBED = re.compile(lexicon.FILE["described"], re.IGNORECASE)
+_LINKED = re.compile(lexicon.FILE["linked"], re.IGNORECASE)
 _MOST_WORDS = 120
 # To split one word, or to look for headings, takes time by the square of the length.
 _TOO_LONG = re.compile(r"\S{101,}|\A.{10001,}", re.DOTALL)
@@ -415,12 +416,30 @@ def _tried(
             return None, (True, outcome[:1].refuse("who does this is not said", ["the ego-vehicle", "brake"]))
         if gone := _gone(found, gauge_of(came.expectation.output)):
             return None, (True, outcome.refuse(f"the {gone} was replaced or removed: what is meant is not said"))
+        if earlier and (apart := _apart(condition, outcome, found, came, earlier)):
+            return None, (True, apart)
         return (found, came), None
     if wrong is not None and trouble is not None:
         return None, (False, wrong)
     failed = wrong or trouble
     assert failed is not None
     return None, (True, failed)
+
+
+def _apart(
+    condition: Words, outcome: Words, found: ConditionReading, came: ExpectedOutcome, earlier: Sequence[Block]
+) -> RuleError | None:
+    """Return what is wrong with a block that goes on with none before, and yet is compared with the last one."""
+    before = {name for block in earlier for one in block.changes for name in (one.target, one.replacement)}
+    if came.comparative:
+        spoken = came.expectation.output == earlier[-1].expectation.output
+        return None if spoken else outcome.refuse("the block before does not speak of this", ["slow down"])
+    since = max(stop for _, stop in (*earlier[-1].condition, *earlier[-1].outcome))
+    said = outcome.text[since : max(condition.span[1], outcome.span[1])]
+    goes_on = any(one.comparative or {one.target, one.reference} & (before - {*CONDITIONS}) for one in found.changes)
+    if goes_on or _LINKED.search(said):
+        return None
+    return condition.refuse("this would be compared with the block before: write a rule for each", ["if it also"])
 
 
 def _gone(found: ConditionReading, gauge: Gauge) -> str:
