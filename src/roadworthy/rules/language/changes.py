@@ -5,28 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from roadworthy.rules.language import lexicon
-from roadworthy.rules.language.conditions import (
-    AND,
-    UNDERSTOOD,
-    ConditionReading,
-    PlacePhrase,
-    Tail,
-    joined,
-)
+from roadworthy.rules.language import lexicon, phrases
+from roadworthy.rules.language.conditions import AND, UNDERSTOOD, ConditionReading, PlacePhrase, Tail, joined
 from roadworthy.rules.language.events import EventReader
 from roadworthy.rules.language.lexicon import SETS
 from roadworthy.rules.language.nouns import NounReading, is_environment, noun_phrase
-from roadworthy.rules.language.phrases import (
-    VerbGroup,
-    after_fillers,
-    base_of,
-    is_verb,
-    noun_begins,
-    noun_follows,
-    prepositional,
-    verb_group,
-)
 from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import Op, SceneChange
 
@@ -78,7 +61,7 @@ class _ConditionReader(EventReader):
             while (
                 self.lower() in ("that", "if", "when")
                 and self.at + 1 < len(self.words)
-                and not (self.lower() == "that" and noun_follows(self.words, self.at))
+                and not (self.lower() == "that" and phrases.noun_follows(self.words, self.at))
             ):
                 self.at += 1
             before = self.at
@@ -86,10 +69,10 @@ class _ConditionReader(EventReader):
             self.end_clause()
             if self.over():
                 break
-            joined = self.conjunction()
+            linked = self.conjunction()
             if self.over():
                 raise self.words[-1:].refuse("something is missing after this")
-            if self.at == before or (not joined and not self._clause_begins()):
+            if self.at == before or (not linked and not self._clause_begins()):
                 raise self.rest().refuse("these words are not understood here", UNDERSTOOD)
 
     def _clause_begins(self) -> bool:
@@ -108,7 +91,11 @@ class _ConditionReader(EventReader):
         elif self._imperative():
             self.done_by_someone(self.group())
         else:
-            if self.lower() == "it" and not (self.earlier or self._it_sees()) and (wrong := self._misspelt(self.at + 1)):
+            if (
+                self.lower() == "it"
+                and not (self.earlier or self._it_sees())
+                and (wrong := self._misspelt(self.at + 1))
+            ):
                 # "If it is fogy": nothing was said that "it" could stand for, so the weather is meant.
                 raise wrong
             self._with_subject()
@@ -124,7 +111,7 @@ class _ConditionReader(EventReader):
                 self.some(thing)
                 self.put("remove", thing, tail)
             return True
-        found = prepositional(self.words, self.at)
+        found = phrases.prepositional(self.words, self.at)
         if found is None or found[0].thing is None:
             return False
         phrase, stop = found
@@ -135,16 +122,18 @@ class _ConditionReader(EventReader):
             self.result.bind(phrase.words, phrase.thing.element)
             self.environment(phrase.thing)
             joined_by = 1 if self.lower() in ("and", ",") else 0
-            following = prepositional(self.words, self.at + joined_by)
+            following = phrases.prepositional(self.words, self.at + joined_by)
             if following is not None and following[0].thing and is_environment(following[0].thing.element):
                 self.at += joined_by
                 return self._environment_first()
             if self.lower() == ",":
                 self.at += 2 if self.lower(1) in ("if", "when") else 1
             return self.over() or (self.lower() == "with" and self._environment_first())
-        while (more := prepositional(self.words, stop)) is not None:
+        while (more := phrases.prepositional(self.words, stop)) is not None:
             stop = more[1]
-        after = stop + (self.words[stop : stop + 1] != self.words[stop:stop] and self.words[stop].lower == ",")
+        after = stop + (
+            self.words[stop : stop + 1] != self.words[stop:stop] and self.words[stop].lower == ","
+        )
         if after < len(self.words) and phrase.preposition not in ("with", "for", "by"):
             self._fronted(stop, after)
             return True
@@ -171,11 +160,11 @@ class _ConditionReader(EventReader):
         return False
 
     def _fronted(self, stop: int, after: int) -> None:
-        """Read a clause whose place stands first, "on the left there is a pedestrian", with the place behind it."""
+        """Read a clause whose place stands first: "on the left there is a pedestrian"."""
         end = next((n for n in range(after, len(self.words)) if self.words[n].lower == ","), len(self.words))
         moved = (*self.words[after:end], *self.words[self.at : stop], *self.words[end:])
         self.words = Words(self.words.text, self.words[: self.at].items + moved)
-        inverted = is_verb(self.words[self.at]) and self.words[self.at].tag in ("VBZ", "VBP")
+        inverted = phrases.is_verb(self.words[self.at]) and self.words[self.at].tag in ("VBZ", "VBP")
         if inverted or self.lower() == "there":
             self._existential()
         else:
@@ -183,10 +172,10 @@ class _ConditionReader(EventReader):
 
     def _participle(self, thing: NounReading, opened: Words, inner: Tail) -> bool:
         """Read "with the trees removed" and "with the trees replaced by houses"."""
-        found = verb_group(self.words, self.at)
+        found = phrases.verb_group(self.words, self.at)
         if found is None and self.lower() not in SETS["absent"]:
             return False
-        group = VerbGroup("be", self.words[self.at : self.at + 1]) if found is None else found[0]
+        group = phrases.VerbGroup("be", self.words[self.at : self.at + 1]) if found is None else found[0]
         gone = found is None or group.lemma in SETS["remove"]
         plain = len(group.words) == (2 if group.particle else 1)
         if not plain or not (gone or group.lemma in SETS["replace"]):
@@ -216,7 +205,7 @@ class _ConditionReader(EventReader):
         self.at = at + 2
         things = self.named("of what is not said", "the removal of the lane lines")
         if op == "replace":
-            self._gives_way(things, VerbGroup("replace", noun))
+            self._gives_way(things, phrases.VerbGroup("replace", noun))
             return True
         tail = self.tail() if op == "add" else self.without_origin(self.tail())
         for thing in things:
@@ -247,7 +236,7 @@ class _ConditionReader(EventReader):
 
     def _led(self) -> bool:
         """Return whether a word leads on to what is done: "by removing the trees"."""
-        done = base_of(self.words[self.at + 1]) if self.at + 1 < len(self.words) else ""
+        done = phrases.base_of(self.words[self.at + 1]) if self.at + 1 < len(self.words) else ""
         changed = done in SETS["add"] | SETS["remove"] | SETS["replace"]
         return changed and self.lower() in ("by", "having") and self.lower(1).endswith(("ing", "ed"))
 
@@ -262,22 +251,26 @@ class _ConditionReader(EventReader):
             return False
         if word.tag in ("NN", "NNS") and word.dep in ("nsubj", "nsubjpass", "compound"):
             return False
-        following = after_fillers(self.words, self.at + 1)
+        following = phrases.after_fillers(self.words, self.at + 1)
         return following < len(self.words) and not self.words[following].tag.startswith("VB")
 
     def _with_subject(self) -> None:
-        some = self.lower(1) in ("of", "half") or noun_begins(self.words, self.at + 1)
+        some = self.lower(1) in ("of", "half") or phrases.noun_begins(self.words, self.at + 1)
         some &= self.lower() == "one"  # "one of the trees" is nobody
-        if (self.lower() in SETS["actors"] and not some) or self._it_sees() or (
-            self.lower() == "the" and self.lower(1) in SETS["actors"]
+        if (
+            (self.lower() in SETS["actors"] and not some)
+            or self._it_sees()
+            or (self.lower() == "the" and self.lower(1) in SETS["actors"])
         ):
             self.result.bind(self.step(2 if self.lower() == "the" else 1), "someone")
             self.done_by_someone(self.group("what happens is not said"))
             return
         begin = self.at
         ends = begin + 1 == len(self.words) and self.words[begin].lower.endswith("s")
-        again = is_verb(self.words[begin]) and (ends or self.words[begin].tag in ("VBZ", "VBP"))
-        things = [dataclasses.replace(self.subject, element="", determiner="it")] if again and self.subject else []
+        again = phrases.is_verb(self.words[begin]) and (ends or self.words[begin].tag in ("VBZ", "VBP"))
+        things = (
+            [dataclasses.replace(self.subject, element="", determiner="it")] if again and self.subject else []
+        )
         things = things or self.named("these words are not understood here", *UNDERSTOOD)
         self.subject = things[0] if len(things) == 1 and things[0].element else None
         inner = self.modified(things)
@@ -289,7 +282,9 @@ class _ConditionReader(EventReader):
             things = [dataclasses.replace(one, determiner="a") if self.is_ego(one) else one for one in things]
         if inner is None and self.lower() in ("that", "which"):
             self.result.bind(self.step(), "if")  # "a light that turns red"
-        found = verb_group(self.words, after_fillers(self.words, self.at, (",",) if inner else ()))
+        found = phrases.verb_group(
+            self.words, phrases.after_fillers(self.words, self.at, (",",) if inner else ())
+        )
         if found is None:
             tail = inner or self.tail()
             if (self.over() or self.lower() in AND) and not self.result.changes:
@@ -313,20 +308,20 @@ class _ConditionReader(EventReader):
     def _it_sees(self) -> bool:
         """Return whether "it" is the ego-vehicle, as it sees what comes and nothing was named before."""
         first = self.lower() == "it" and not (self.earlier or self.result.changes)
-        return first and base_of(self.words[self.at : self.at + 2][-1]) in SETS["see"]
+        return first and phrases.base_of(self.words[self.at : self.at + 2][-1]) in SETS["see"]
 
     def _check_joined(self, things: Sequence[NounReading], tail: Tail) -> None:
         """Refuse a verb that may be said of both things: "the trees on the left and right are removed"."""
-        begin = after_fillers(self.words, self.at + 1)
+        begin = phrases.after_fillers(self.words, self.at + 1)
         if self.over() or not tail.phrases or begin >= len(self.words) or self.words[begin].lower == "there":
             return
         following = noun_phrase(self.words, begin)
         if following is None:
             return
         at = following[1]
-        while (phrase := prepositional(self.words, at)) is not None:
+        while (phrase := phrases.prepositional(self.words, at)) is not None:
             at = phrase[1]
-        found = verb_group(self.words, at)
+        found = phrases.verb_group(self.words, at)
         if found is None:
             return
         gone = found[0].lemma in SETS["remove"] | SETS["replace"] | SETS["vanish"]

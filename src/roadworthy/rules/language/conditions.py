@@ -234,8 +234,8 @@ class PlacePhrase:
 class Tail:
     """What stands after the verb of a clause; `degree` are the words that compare or name a level.
 
-    `together` is the word that says that things are close to each other, `ended` those that say that it is so no
-    longer, and `instead` what gives way.
+    `together` is the word that says that things are close to each other, `ended` those that say that it is so
+    no longer, and `instead` what gives way.
     """
 
     phrases: list[Phrase] = field(default_factory=list)

@@ -10,30 +10,21 @@ from typing import cast
 
 from roadworthy.errors import RuleError
 from roadworthy.rules.expectation import ExpectedChange, Modifier, Output, Quantity
-from roadworthy.rules.language.outcome_words import (
-    FILE,
-    LEXICON,
-    QUANTITY,
-    REASONS,
-    VERBS as VERB_FORMS,
-    base_form,
-    is_gerund,
-    nearest,
-)
+from roadworthy.rules.language import outcome_words
 from roadworthy.rules.language.quantities import QuantityMatch, with_quantities
 from roadworthy.rules.language.sights import SEEN, is_person, read_sight
 from roadworthy.rules.language.words import Words
 
-EXAMPLES, SIGHTS = (tuple(FILE["examples"][kind]) for kind in ("of outcomes", "of sights"))
-CAUSES = tuple(phrase.split() for phrase in FILE["causes"].split(", "))
+EXAMPLES, SIGHTS = (tuple(outcome_words.FILE["examples"][kind]) for kind in ("of outcomes", "of sights"))
+CAUSES = tuple(phrase.split() for phrase in outcome_words.FILE["causes"].split(", "))
 """What can lead to something that the if-part names: "slow down for the pedestrian"."""
 NEVER_A_CAUSE, DETERMINERS, PRONOUNS, PURPOSES, HEADS, HARMLESS = (
-    frozenset(FILE["sets"][name].split())
+    frozenset(outcome_words.FILE["sets"][name].split())
     for name in ("never a cause", "determiners", "pronouns", "purposes", "heads", "harmless")
 )
 _OWNERS = re.compile(r"driver|motorist|person|whoever|^every|^one$|vehicles|cars|^any|every")
 # What words of a kind give to a reading, where neither their value nor they themselves tell.
-_GIVES: dict[str, str] = FILE["gives"]
+_GIVES: dict[str, str] = outcome_words.FILE["gives"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +98,10 @@ def read_items(
     items = _Scanner(words, mentioned, added).items()
     whole, whose, owner = OutcomePart(words, tuple(items)), False, False
     for item in items:
-        if item.kind in REASONS and item.kind != "may":
+        if item.kind in outcome_words.REASONS and item.kind != "may":
             amounts = ("by at least 10%", "by at most 30%")
             suggestions = amounts if item.kind in ("vague", "about") else EXAMPLES
-            raise whole.refuse([item], f"'{item.text}': {REASONS[item.kind]}", *suggestions)
+            raise whole.refuse([item], f"'{item.text}': {outcome_words.REASONS[item.kind]}", *suggestions)
         called = {one.removesuffix("s") for one in item.text.split()} & set(others)
         pronoun = item.text == "it" or (item.kind == "output" and item.text.startswith("its ") and not whose)
         whose = whose or item.kind == "ego"
@@ -190,7 +181,7 @@ def _bounding(
         return after
     denied = bool(after) and after[0].kind == "not"  # "but not by more than 30%"
     bounds = {"more than": "less than", "less than": "at least"} if denied else {"at most": "less than"}
-    found = [replace(one, value=bounds.get(one.value, one.value)) if one.kind in BOUNDS else one for one in after]
+    found = [replace(i, value=bounds.get(i.value, i.value)) if i.kind in BOUNDS else i for i in after]
     return found[1:] if denied and {item.kind for item in after} & BOUNDS else found
 
 
@@ -218,7 +209,10 @@ class _Scanner:
         self.mentioned = mentioned
         self.added = added
         self.pieces = with_quantities(words)
-        self.bases = [QUANTITY if isinstance(p, QuantityMatch) else base_form(p.text) for p in self.pieces]
+        self.bases = [
+            outcome_words.QUANTITY if isinstance(p, QuantityMatch) else outcome_words.base_form(p.text)
+            for p in self.pieces
+        ]
         self.text = " ".join(self.bases)
         self.starts = [sum(len(base) + 1 for base in self.bases[:place]) for place in range(len(self.bases))]
 
@@ -250,11 +244,11 @@ class _Scanner:
             self.pieces[stop - 1].last,
             " ".join(self.bases[start:stop]),
             piece if isinstance(piece, QuantityMatch) else None,
-            not isinstance(piece, QuantityMatch) and is_gerund(piece.text),
+            not isinstance(piece, QuantityMatch) and outcome_words.is_gerund(piece.text),
         )
 
     def item(self, place: int) -> tuple[OutcomeItem, int]:
-        if self.bases[place] == QUANTITY:
+        if self.bases[place] == outcome_words.QUANTITY:
             return self.make("quantity", place, place + 1), place + 1
         sight = read_sight(self.pieces, self.bases, place, self.added)
         if sight is not None:
@@ -267,7 +261,7 @@ class _Scanner:
                 return self.make(kind, place, aside), aside
         begin = self.starts[place]
         best, longest = None, begin
-        for entry in LEXICON:
+        for entry in outcome_words.LEXICON:
             match = entry.pattern.match(self.text, begin)
             if match and match.end() > longest:
                 best, longest = entry, match.end()
@@ -335,9 +329,18 @@ class _Scanner:
             base == "in" and after[:2] == ["order", "to"]
         )
         rest = set(self.bases[place + 1 :])
-        expects = rest & {"should", "must", "shall", "speed", "steering", "left", "right", QUANTITY}
+        expects = rest & {
+            "should",
+            "must",
+            "shall",
+            "speed",
+            "steering",
+            "left",
+            "right",
+            outcome_words.QUANTITY,
+        }
         goes_on = any(
-            joint in ("and", "but", "or", ",", "then") and (after in VERB_FORMS or after == "not")
+            joint in ("and", "but", "or", ",", "then") and (after in outcome_words.VERBS or after == "not")
             for joint, after in pairwise(self.bases[place:])
         )
         return len(self.bases) if (why or purpose) and not (expects or goes_on) else 0
@@ -354,7 +357,7 @@ class _Scanner:
             after = stop + (self.bases[stop] in DETERMINERS and stop + 1 < len(self.pieces))
             run = self.words[self.pieces[after].first : self.pieces[after].last + 1]
             return run.refuse(f"'{run}' is nothing that a model sees", SIGHTS)
-        near = nearest(word)
+        near = outcome_words.nearest(word)
         reason = f"'{run}' is not understood in what should happen"
         return run.refuse(reason, (*near, *EXAMPLES) if near else EXAMPLES)
 
@@ -487,12 +490,11 @@ def _range(part: OutcomePart, first: ExpectedAmount, second: ExpectedAmount) -> 
     return ExpectedAmount(low, high, "between", (*first.items, *second.items), first.found)
 
 
-OLD = re.compile(r"\b(?:original|previous|initial|old|earlier|former)\b")
 FLIPPED: dict[str | None, ExpectedChange] = {"increase": "decrease", "decrease": "increase"}
 SIDES: dict[str, ExpectedChange] = {"left": "decrease", "right": "increase"}
 TURNS = ("turn left", "turn right")
 VERBS = ("keep", "turn", "be", "move", "exceed", "limit")
-ADJECTIVES = frozenset(FILE["adjectives"].split(", "))
+ADJECTIVES = frozenset(outcome_words.FILE["adjectives"].split(", "))
 """Without a verb these are no expectation."""
 
 

@@ -331,7 +331,9 @@ def _side(words: Words, at: int) -> tuple[NounReading, int] | None:
     at += 1 if at < len(words) and words[at].lower in ("the", "your", "our") else 0
     following = words[at + 1 : at + 2]
     there = bool(following) and following[0].lower == "there"
-    goes_on = (noun_begins(words, at + 1) and not there) or (following and following[0].lower in ("-", "hand", "of"))
+    goes_on = (noun_begins(words, at + 1) and not there) or (
+        following and following[0].lower in ("-", "hand", "of")
+    )
     if at >= len(words) or words[at].lower not in ("left", "right"):
         return None
     if goes_on and following[0].lemma not in SETS["vanish"]:

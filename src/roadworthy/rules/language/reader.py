@@ -8,19 +8,9 @@ from collections.abc import Mapping, Sequence
 
 from roadworthy.errors import RuleError
 from roadworthy.ontology import CONDITIONS, ontology
-from roadworthy.rules.language import conditions, lexicon, nouns
+from roadworthy.rules.language import conditions, lexicon, nouns, phrases as speech
 from roadworthy.rules.language.conditions import AWAY, PlacePhrase, Tail, WordStream, nearer
 from roadworthy.rules.language.lexicon import COMPARATIVES, LEVELS, LINES, POSES, SETS
-from roadworthy.rules.language.phrases import (
-    SIDES,
-    Phrase,
-    VerbGroup,
-    after_fillers,
-    is_verb,
-    noun_follows,
-    prepositional,
-    verb_group,
-)
 from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import GROUND, Comparative, Op, SceneChange, thing_in_words
 
@@ -238,11 +228,11 @@ class Reader(WordStream):
         while at < len(self.words) and self.words[at].lower in conditions.AND:
             following = nouns.noun_phrase(self.words, at + 1)
             at = following[1] if following else len(self.words)
-        after = verb_group(self.words, after_fillers(self.words, at))
+        after = speech.verb_group(self.words, speech.after_fillers(self.words, at))
         return self._verb_before(begin) and after is not None
 
     def _verb_before(self, begin: int) -> bool:
-        return any(is_verb(word) and word.pos in ("VERB", "AUX") for word in self.words[:begin])
+        return any(speech.is_verb(word) and word.pos in ("VERB", "AUX") for word in self.words[:begin])
 
     def thing(self) -> nouns.NounReading | None:
         """Read a noun phrase or a pronoun."""
@@ -250,7 +240,7 @@ class Reader(WordStream):
         if self.at >= len(self.words):
             return None
         word = self.words[self.at]
-        if nouns.is_pronoun(word) and not noun_follows(self.words, self.at):
+        if nouns.is_pronoun(word) and not speech.noun_follows(self.words, self.at):
             self.at += 1
             return nouns.NounReading("", self.words[self.at - 1 : self.at], {}, word.lower)
         found = nouns.noun_phrase(self.words, self.at)
@@ -271,7 +261,9 @@ class Reader(WordStream):
             return False
         if any(one.target == "vehicle" for one in (*self.earlier, *self.result.changes)):
             return False
-        return not set(thing.properties) - {"type", "position"} and thing.properties.get("type", "car") == "car"
+        return (
+            not set(thing.properties) - {"type", "position"} and thing.properties.get("type", "car") == "car"
+        )
 
     def moves(self, thing: nouns.NounReading) -> bool:
         """Return whether a thing moves by itself."""
@@ -297,7 +289,7 @@ class Reader(WordStream):
                 return dataclasses.replace(thing, properties=change.properties)
         return thing
 
-    def noted(self, thing: nouns.NounReading, group: VerbGroup) -> None:
+    def noted(self, thing: nouns.NounReading, group: speech.VerbGroup) -> None:
         """Note the subject of a verb."""
         self.result.found("NSUBJ", str(thing.words), str(group.words))
 
@@ -341,7 +333,7 @@ class Reader(WordStream):
             if self.lower() == "together" and self.lower(1) != "with":
                 tail.together = self.step()
                 continue
-            found = prepositional(self.words, self.at)
+            found = speech.prepositional(self.words, self.at)
             if found is None:
                 break
             tail.phrases.append(found[0])
@@ -360,7 +352,7 @@ class Reader(WordStream):
                 kept.append(one)
         return dataclasses.replace(tail, phrases=kept)
 
-    def environments(self, phrases: Sequence[Phrase]) -> None:
+    def environments(self, phrases: Sequence[speech.Phrase]) -> None:
         """Keep the conditions that phrases name, "at night", until the clause is over."""
         for one in phrases:
             if one.thing is not None and nouns.is_environment(one.thing.element):
@@ -368,7 +360,7 @@ class Reader(WordStream):
                 self.result.bind(one.words, one.thing.element)
                 self.waiting.append(one.thing)
 
-    def check_within(self, phrase: Phrase, *more: str) -> None:
+    def check_within(self, phrase: speech.Phrase, *more: str) -> None:
         """Refuse a condition of which a phrase does not say that it is so here: "toward winter"."""
         kind = ontology().condition_of(phrase.thing.element) if phrase.thing is not None else None
         wrong = {"season": ("by", "for", "into"), "time": ("for", "into")}.get(kind or "", ())
@@ -387,7 +379,7 @@ class Reader(WordStream):
             self.environment(thing)
         self.waiting.clear()
 
-    def place(self, phrases: Sequence[Phrase], place: PlacePhrase | None = None) -> PlacePhrase:
+    def place(self, phrases: Sequence[speech.Phrase], place: PlacePhrase | None = None) -> PlacePhrase:
         """Return the one place that phrases name, apart from times and weathers.
 
         `place` is one that was named before.
@@ -413,7 +405,7 @@ class Reader(WordStream):
                 self._check_one(thing)
                 here = PlacePhrase(phrase.position, change.target, change.properties)
             elif self.is_ego(thing):
-                if phrase.preposition in SIDES or "position" in thing.properties:
+                if phrase.preposition in speech.SIDES or "position" in thing.properties:
                     raise phrase.words.refuse("which side of us is not shown", ["in the right lane"])
                 here = PlacePhrase(phrase.position, "ego-vehicle")
             else:
@@ -449,7 +441,7 @@ class Reader(WordStream):
             self.result.bind(phrase.words, f"{place.position} {where}")
         return place or PlacePhrase()
 
-    def _in_picture(self, phrase: Phrase, thing: nouns.NounReading) -> bool:
+    def _in_picture(self, phrase: speech.Phrase, thing: nouns.NounReading) -> bool:
         """Return whether a phrase says no more than that something is in the picture.
 
         Raises:
