@@ -69,6 +69,9 @@ class _OutcomeClause:
             return self._perceived(*self.part.of("perceive"))
         self._check_things()
         negated, negation = self._negation()
+        slows = self.output == "speed" and not any(PEDALS.search(head.text) for head in self.heads)
+        if self.degree == "less" and slows and self.default_output is None:
+            raise self.refuse(self.part.of("degree"), "less than in which block before?", "slow down")
         amount = told.read_amount(self.part, self.output)
         self._check_permission(amount, negated)
         if negated and self.change == "same" and self.heads[0].text.startswith("as "):
@@ -531,10 +534,10 @@ def _joined(part: told.OutcomePart, first: OutcomeReading, second: OutcomeReadin
         reason = f"one expectation is about one output: the {one.output}, or the {two.output}"
         raise part.refuse(part.of("output") or (), reason, "a rule for each")
     opposite = OPPOSITE.get(str(one.change)) == two.change and not (one.quantity or two.quantity)
+    if opposite and one.negated and two.negated:
+        # Neither up nor down.
+        return OutcomeReading(Expectation(one.output, "same"), second.negation, None, None)
     if part.joint == "or":
-        if opposite and one.negated and two.negated:
-            # Neither up nor down.
-            return OutcomeReading(Expectation(one.output, "same"), second.negation, None, None)
         if one == two:
             return first
     elif one.implies(two):

@@ -24,12 +24,13 @@ from roadworthy.rules.language.times import time_words, timed, without_times
 from roadworthy.rules.language.words import Word, Words, analysed, analysed_all
 from roadworthy.rules.reading import Block, BoundWords, Rule, SceneChange, thing_in_words
 
-_LABEL = re.compile(r"\s*(?:rule|r|cr)\s*\d+\s*[:.)]\s*", re.IGNORECASE)
+_LABEL = re.compile(r"\s*(?:(?:rule|r|cr)\s*\d+\s*[:.)]|\d+[.)](?=\s)|[-*•](?=\s))\s*", re.IGNORECASE)
 _COLON = re.compile(r"\b(if|then|when|given)\s*:", re.IGNORECASE)
 # What people write for plain words that are read, which stand in its place and are no longer.
 _IDIOMS = [(re.compile(said, re.IGNORECASE), plain) for said, plain in lexicon.FILE["idioms"].items()]
 # How the ego-vehicle is named so that "it" may stand for it.
 _OURS = re.compile(lexicon.FILE["ours"], re.IGNORECASE)
+_DASH = re.compile(r"(?<=[a-z] )-(?= [a-z])", re.IGNORECASE)
 _ARROW = re.compile(r"[-=]>")
 # What joins sentences and halves of sentences and gives nothing to a reading.
 _PASSED = SETS["connectors"] | {"then", "therefore", "hence", "means", "mean", "that", "who"}
@@ -199,7 +200,7 @@ def _in_plain_words(text: str) -> tuple[str, list[tuple[int, int]]]:
 
     What is named "left" in an idiom is no part of it, but only what it stands behind.
     """
-    plain = _ARROW.sub("→ ", _COLON.sub(lambda found: found[0][:-1] + " ", text))
+    plain = _ARROW.sub("→ ", _COLON.sub(lambda found: found[0][:-1] + " ", _DASH.sub("–", text)))
     spans: list[tuple[int, int]] = []
     for idiom, instead in _IDIOMS:
         for found in idiom.finditer(plain):

@@ -80,8 +80,11 @@ def splits(piece: Words) -> Iterator[tuple[Words, Words]]:
                     yield both, trimmed(piece[cut:number])
                 yield from _moved_over(piece[:number], piece[stop:])
                 cut = next((n for n in range(stop, len(piece)) if piece[n].lower == ","), 0)
-                if cut and piece[number - 1].lower == ",":  # "the car should, if it rains, slow down"
-                    around = piece[: number - 1].items + piece[cut + 1 :].items
+                late = cut and piece[cut + 1 : cut + 2] and piece[cut + 1].lower in ("by", "but", "to")
+                if late or (
+                    cut and piece[number - 1].lower == ","
+                ):  # "the car should, if it rains, slow down"
+                    around = trimmed(piece[:number]).items + piece[cut + 1 :].items
                     yield piece[stop:cut], Words(piece.text, around)
         for number in range(1, len(piece)):
             if piece[number].lower in ("then", "means", "mean") and number + 1 < len(piece):
@@ -173,8 +176,12 @@ def _without_marker(piece: Words) -> Iterator[tuple[Words, Words]]:
     for number in range(1, len(piece)):
         if piece[number].tag in ("MD", "VBZ") and (nominal or _causes(piece, number)):
             yield piece[:number], piece[number:]
-        between = next((n for n in range(number + 1, len(piece)) if piece[n].tag == "MD"), 0)
-        if between and preposition(piece, number):  # "the speed | in fog | should …"
+        between = next(
+            (n for n in range(number + 1, len(piece)) if piece[n].tag == "MD" or piece[n].lower == "by"), 0
+        )
+        if between and preposition(
+            piece, number
+        ):  # "the speed | in fog | should …", "slow down | in fog | by …"
             yield piece[number:between], Words(piece.text, piece[:number].items + piece[between:].items)
     for number in range(1, len(piece)):
         if piece[number].lower in SETS["cut"] and number + 1 < len(piece) and piece[number + 1].tag != "MD":
