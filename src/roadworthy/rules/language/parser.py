@@ -260,9 +260,12 @@ def _blocks(piece: Words, earlier: Sequence[Block]) -> list[Block]:
         try:
             # One block: were it several, the cut between them would have been tried before this one.
             first = _block(_taken_alone(piece[:cut]), earlier)
-            return [first, *_blocks(piece[cut:], [*earlier, first])]
         except RuleError:
             continue
+        try:
+            return [first, *_blocks(piece[cut:], [*earlier, first])]
+        except RuleError as error:
+            first_error = error
     raise first_error
 
 
