@@ -40,8 +40,8 @@ class EventReader(ExchangeReader):
         if at < len(self.words) and self.words[at].lower in ("who", "which", "that"):
             at += 1
             found = phrases.verb_group(self.words, at)
-            turns = found is not None and self.words[found[1] : found[1] + 1]
-            turns = turns and turns[0].lower in lexicon.VALUES  # "a light that turns red"
+            after = self.words[found[1] : found[1] + 1] if found else ()
+            turns = any(one.lower in lexicon.VALUES for one in after)  # "a light that turns red"
             if found is not None and found[0].lemma in SETS["presence"] and not turns:
                 self.affirmed(found[0])
                 self.certain(found[0])

@@ -422,6 +422,8 @@ def _crosses(words: Words, at: int) -> bool:
     """Return whether "crossing" is what someone does: "a pedestrian crossing the road", "people crossing"."""
     if words[at - 1].lower != "crossing":
         return False
+    if at < len(words) and words[at].lower in ("behind", "slowly", "quickly", "between"):
+        return True
     crossed = at + 1 < len(words) and words[at + 1].lower in SETS["crossed"]
     return words[at - 2].tag == "NNS" or (crossed and words[at].lower in SETS["determiners"])
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from roadworthy.errors import RuleError
 from roadworthy.ontology import CONDITIONS, ontology
-from roadworthy.rules.language import conditions, lexicon, nouns, phrases as speech
+from roadworthy.rules.language import conditions, lexicon, nouns
+from roadworthy.rules.language import phrases as speech
 from roadworthy.rules.language.conditions import AWAY, PlacePhrase, Tail, WordStream, nearer
 from roadworthy.rules.language.lexicon import COMPARATIVES, LEVELS, LINES, POSES, SETS
 from roadworthy.rules.language.words import Words
@@ -147,6 +148,9 @@ class Reader(WordStream):
         for one in self.result.changes:
             if one.replacement == element and properties.items() <= one.properties.items():
                 return
+            if one.replacement == element and one.properties.items() <= properties.items():
+                self.result.changes.remove(one)  # "it rains and the rain is heavy"
+                break
             if one.target == kind and one.replacement != element:
                 raise words.refuse(f"the {kind} cannot be {one.replacement} and {element} at once")
         self.result.infer(change)
@@ -328,7 +332,7 @@ class Reader(WordStream):
                 continue
             if said := self.saying(conditions.INSTEAD):
                 self.result.bind(said, "replace")
-                tail.instead = self.thing()
+                tail.instead = self.named("instead of what is not said", "instead of a car")[0]
                 continue
             if self.lower() == "together" and self.lower(1) != "with":
                 tail.together = self.step()
@@ -496,10 +500,15 @@ class Reader(WordStream):
         if op == "remove":
             self.result.bind(tail.ended, op)
         said_before = self.earlier or self.result.changes
-        known = any(one.op == "add" and conditions.fits(thing, one) for one in self.latest)
-        known = known and thing.definite and tail.comparative is None and not place
+        here = [one for one in self.result.changes if one.op == "add" and conditions.fits(thing, one)]
+        known = here or [one for one in self.latest if one.op == "add" and conditions.fits(thing, one)]
+        known = known if thing.definite and tail.comparative is None and not place else []
         if known and op == "add" and not (tail.phrases or self._pose(thing, None)):
-            known = False
+            if here:  # "a car is ahead and the car stops"
+                self.result.bind(said, op)
+                self.result.bind(thing.words, here[0].target)
+                return
+            known = []
         if op == "add" and (known or (not thing.element and tail.comparative is None and said_before)):
             where = place or self.place(tail.phrases)
             meant = self.meant(thing)
