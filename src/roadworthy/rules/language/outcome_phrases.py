@@ -181,9 +181,7 @@ def _bounding(
         return after
     denied = bool(after) and after[0].kind == "not"  # "but not by more than 30%"
     bounds = {"more than": "less than", "less than": "at least"} if denied else {"at most": "less than"}
-    found = [
-        replace(one, value=bounds.get(one.value, one.value)) if one.kind in BOUNDS else one for one in after
-    ]
+    found = [replace(i, value=bounds.get(i.value, i.value)) if i.kind in BOUNDS else i for i in after]
     return found[1:] if denied and {item.kind for item in after} & BOUNDS else found
 
 
@@ -279,7 +277,7 @@ class _Scanner:
         """Return the end of "for the pedestrian" and the like, or 0."""
         stopping = place and self.bases[place - 1] in ("stop", "halt", "standstill")
         for phrase in CAUSES:
-            if stopping and phrase[0] in ("behind", "beside", "past", "around"):
+            if stopping and phrase[0] in ("behind", "beside", "past", "around", "before"):
                 continue  # where it stops is no cause
             stop = place + len(phrase)
             if self.bases[place:stop] == phrase and stop < len(self.bases):

@@ -69,6 +69,9 @@ class _OutcomeClause:
             return self._perceived(*self.part.of("perceive"))
         self._check_things()
         negated, negation = self._negation()
+        slows = self.output == "speed" and not any(PEDALS.search(head.text) for head in self.heads)
+        if self.degree == "less" and slows and self.default_output is None:
+            raise self.refuse(self.part.of("degree"), "less than in which block before?", "slow down")
         amount = told.read_amount(self.part, self.output)
         self._check_permission(amount, negated)
         if negated and self.change == "same" and self.heads[0].text.startswith("as "):
@@ -216,6 +219,11 @@ class _OutcomeClause:
                 )
             pedals = self.output == "speed" and any(PEDALS.search(head.text) for head in self.heads)
             return _plain(Expectation(self.output, change, negated=negated, pedals=pedals))
+        if gauge_of(self.output).kind == "count" and not amount.quantity.relative and amount.upper is None:
+            # Of whole numbers "fewer than 3" is 2 at most, where speeds share the border with "at most".
+            steps = {"at least": -1, "at most": 1} if negated else {"more than": 1, "less than": -1}
+            value = max(amount.quantity.value + steps.get(str(amount.modifier), 0), 0)
+            amount = replace(amount, quantity=Quantity(value))
         self._check_amount(amount, negated)
         measure = self._measure(amount)
         modifier = amount.modifier
@@ -526,10 +534,10 @@ def _joined(part: told.OutcomePart, first: OutcomeReading, second: OutcomeReadin
         reason = f"one expectation is about one output: the {one.output}, or the {two.output}"
         raise part.refuse(part.of("output") or (), reason, "a rule for each")
     opposite = OPPOSITE.get(str(one.change)) == two.change and not (one.quantity or two.quantity)
+    if opposite and one.negated and two.negated:
+        # Neither up nor down.
+        return OutcomeReading(Expectation(one.output, "same"), second.negation, None, None)
     if part.joint == "or":
-        if opposite and one.negated and two.negated:
-            # Neither up nor down.
-            return OutcomeReading(Expectation(one.output, "same"), second.negation, None, None)
         if one == two:
             return first
     elif one.implies(two):

@@ -201,6 +201,9 @@ def _thing(text: str, start: int, added: Collection[str]) -> _Thing | None:
         which, trouble = "seen", f"say 'the added {word}', or 'the {plural(word)} that were there before'"
     else:
         which = "added" if brought else "seen"
+        alike = [name for name in added if word != ANYTHING and _is_alike(word, name)]
+        if single and alike and not brought:
+            trouble = f"say 'the added {alike[0]}', or 'the {plural(word)} that were there before'"
     if which == "added" and count > 1 and single:
         trouble = f"which {word} is meant is not said: say 'the {plural(word)}'"
     return _Thing(word, which, after.end() if after else end, trouble)
@@ -237,6 +240,11 @@ def _noun(text: str, start: int) -> tuple[str, int, str] | None:
 def is_person(word: str) -> bool:
     """Return whether a word of the ontology names people."""
     return ontology().resolve_with_properties(word)[0].name in SETS["people"]
+
+
+def _is_alike(word: str, name: str) -> bool:
+    first, second = (ontology().resolve_with_properties(one)[0].name for one in (word, name))
+    return ontology().is_a(first, second) or ontology().is_a(second, first)
 
 
 def _is_added(word: str, added: Collection[str]) -> bool:

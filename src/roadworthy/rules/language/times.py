@@ -24,6 +24,10 @@ _MOVES = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in _FILE["m
 # With "not" before them: never, or not always?
 _ALL_TIMES = re.compile(r"at all times|(?:the whole|all the) time|throughout.*", re.IGNORECASE)
 _NOT = re.compile(r"(?:\bnot\b|n['’]t\b)[^,.;!?]*$", re.IGNORECASE)
+# After a time: "within 1 s and must not accelerate", but not "within 1 s and for at least 2 s".
+_JOINED = re.compile(
+    r"\s*,?\s*(?:and|but)\s+(?!(?:for|by|at|to|in|within|while|as|no|if|when|where)\b)\w", re.IGNORECASE
+)
 _EXAMPLE = "If a pedestrian appears on the roadside, the ego-vehicle should slow down within 2 s."
 
 
@@ -94,6 +98,7 @@ def timed(text: str, blocks: Sequence[Block]) -> list[Block]:
         RuleError: A time is said of a condition, twice, is out of range, or does not suit what is expected.
     """
     timing: Timing | None = None
+    later = [run for block in blocks[1:2] for run in (*block.condition, *block.outcome)]
     steady = {one.expectation.negated or one.expectation.allows_no_change for one in blocks}
     for one in time_words(text):
         said = one.timing or Timing()
@@ -104,6 +109,10 @@ def timed(text: str, blocks: Sequence[Block]) -> list[Block]:
             "a time is said of what should happen, not of what changes": _in_condition(text, blocks, one),
             "what stays the same, or must not happen, does so from the beginning on, not within a time": late,
             "what must happen and what must not are two: write a rule for each": mixed,
+            "of what else this is said, is open: write a rule for each": bool(
+                _JOINED.match(text, one.span[1])
+            ),
+            "a rule has one time: say it of its first sentence": any(run[0] < one.span[0] for run in later),
             "is this never, or not always?": all_times,
         }
         if reason := next((reason for reason, is_so in problems.items() if is_so), None):
