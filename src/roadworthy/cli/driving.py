@@ -131,7 +131,7 @@ def drive(how: RunOptions, given: DriveOptions) -> Answer:
         roadworthy driving drive --model dave2 -s world:town --end-at 'line crossing' --video all
         roadworthy driving drive --model mutants/GF-0.03 -s world:town --frames --out drives/GF-0.03
         roadworthy driving drive --model dave2 -s world:town --oracle oracle.json
-        roadworthy driving drive --model dave2 -s gymnasium:CarRacing-v3 --seconds 20 --repeats 5
+        roadworthy driving drive --model dave2 -s gymnasium:CarRacing-v3 --seconds 5 --repeats 3
     """
     from roadworthy.driving.metrics import parse_metric
 
