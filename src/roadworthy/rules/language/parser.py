@@ -379,6 +379,9 @@ def _tried(
     if found is not None and came is not None:
         if _has_no_subject(outcome) and any(one.op == "add" for one in found.changes):
             return None, (True, outcome[:1].refuse("who does this is not said", ["the ego-vehicle", "brake"]))
+        if duty := next((n for n, word in enumerate(condition) if n and word.lower in SETS["duties"]), 0):
+            wrong = condition[duty : duty + 1].refuse("what should be so is no condition", ["appears"])
+            return None, (True, wrong)
         if gone := _gone(found, gauge_of(came.expectation.output)):
             return None, (
                 True,
