@@ -216,8 +216,11 @@ def _as_written(text: str, words: Words) -> Iterator[Word]:
     """Yield words that end where the idioms end that they stand for."""
     spans = _in_plain_words(text)[1]
     for word, after in zip_longest(words, words[1:]):
-        stops = [stop for start, stop in spans if word.stop <= stop <= (after.start if after else len(text))]
-        yield replace(word, stop=max(stops)) if stops else word
+        end = after.start if after else len(text)
+        inside = [
+            min(stop, end) for start, stop in spans if start <= word.start < stop or word.stop <= stop <= end
+        ]
+        yield replace(word, stop=max(inside)) if inside else word
 
 
 def _pieces(words: Words) -> Iterator[Words]:
