@@ -142,6 +142,11 @@ CONDITIONS = {
         "The speed in fog should be lower than before.",
         "Rain should not affect the steering.",
         "Suppose that a tree is removed: the steering angle should not change.",
+        "Despite fog, keep your speed.",
+        "Although it is cloudy, do not slow down.",
+        "If the light is not green but red, stop.",
+        "If on the left there is a pedestrian, do not steer to the left.",
+        "Verify that the car slows down when it rains.",
     ),
 }
 """Sentences that show each way to say what changes."""

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
-from roadworthy.errors import FrameError, InputError
+from roadworthy.errors import FrameError, InputError, told_as
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -157,12 +157,10 @@ def sha256_of(path: Path) -> str:
     Raises:
         InputError: It cannot be read.
     """
-    try:
+    with told_as(InputError, f"cannot read {path}", OSError):
         check_file(path)
         with path.open("rb") as file:
             return file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
 
 
 _SETTLED = 0.1  # seconds: two writes within one tick of a file system's clock leave the same times
@@ -235,10 +233,8 @@ def read_json(path: Path) -> Any:
         FrameError: The file is missing or no JSON; says where it stops being JSON.
     """
     text = read_text(path)
-    try:
+    with told_as(FrameError, f"{path} must be JSON", ValueError):
         return parse_json(text)
-    except ValueError as error:
-        raise FrameError(f"{path} must be JSON: {error}") from error
 
 
 def as_record(kind: type[T], given: object) -> T:
@@ -278,10 +274,8 @@ def read_record(kind: type[T], path: Path) -> T:
     Raises:
         InputError: The file is missing, no JSON, or something else; names the file and the part.
     """
-    try:
+    with told_as(InputError, f"{path}", ValueError):
         return as_record(kind, read_json(path))
-    except ValueError as error:
-        raise InputError(f"{path}: {error}") from error
 
 
 @cache
@@ -290,6 +284,21 @@ def _adapter(kind: type[T]) -> TypeAdapter[T]:
     from pydantic import TypeAdapter
 
     return TypeAdapter(kind)
+
+
+def rendered(template: Path, /, **known: object) -> str:
+    """Return what a template of Jinja says; functions among what is known are filters as well.
+
+    Raises:
+        InputError: The template cannot be read.
+    """
+    from jinja2 import Environment, StrictUndefined
+
+    library = Environment(
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    library.filters.update({name: value for name, value in known.items() if callable(value)})
+    return library.from_string(read_text(template)).render(known)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from roadworthy._files import stamp_of
-from roadworthy.errors import InputError, MissingExtraError, suggest, words_of
+from roadworthy.errors import InputError, MissingExtraError, suggest, told_as, words_of
 
 
 class NotRunError(InputError):
@@ -255,10 +255,8 @@ class _FromSource(SourceFileLoader):
 def _from_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise InputError(f"there is no file {path}")
-    try:
+    with told_as(InputError, f"cannot import {path}", OSError):
         name = module_name(path)
-    except OSError as error:
-        raise InputError(f"cannot import {path}: {error.strerror}") from error
     if name in sys.modules:
         return sys.modules[name]
     loader = _FromSource(name, str(path))

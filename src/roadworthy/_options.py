@@ -142,6 +142,18 @@ def parse_call(text: str, what: str) -> tuple[str, dict[str, object]]:
     return found[1], options
 
 
+def described(docstring: str, section: str) -> tuple[str, dict[str, tuple[str, str]]]:
+    r"""Return a docstring without its last section, and what this says of each name: form and help.
+
+    Example:
+        >>> described("Drives.\n\nKeys:\n    laps (min=1): How many\n        laps.", "Keys")
+        ('Drives.', {'laps': ('min=1', 'How many laps.')})
+    """
+    text, _, told = docstring.partition(f"\n\n{section}:\n")
+    parts = re.findall(r"^    (\w+)(?: \((.+?)\))?: (.+?)(?=\n    \w|\Z)", told, re.MULTILINE | re.DOTALL)
+    return text, {name: (form, " ".join(help.split())) for name, form, help in parts}
+
+
 def unknown_option(name: str, key: str, known: Mapping[str, object]) -> str:
     """Return what to say of an option that there is not.
 

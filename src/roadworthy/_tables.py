@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Literal, TextIO
+from typing import Any, Literal, TextIO
 
 from roadworthy._files import is_file, is_folder, read_text
 from roadworthy._frozen import FrozenDict
@@ -142,10 +142,7 @@ class Table:
             FrameError: It is none, or not finite.
         """
         text = self.text(index, column)
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
+        value = as_float(text)
         if not math.isfinite(value):
             where = f"{self.path}: line {self.rows[index].line}"
             raise FrameError(f"{where}: {column} must be a finite number, got {text!r}")
@@ -161,6 +158,19 @@ class Table:
             return None
         value = self.number(index, column)
         return None if value in unknown else value
+
+
+def as_float(text: Any) -> float:
+    """Return what text, or anything else, is as a number; NaN for what is none.
+
+    Example:
+        >>> as_float("1.5"), as_float("wide"), as_float(None)
+        (1.5, nan, nan)
+    """
+    try:
+        return float(text)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
 
 
 def read_rows(path: Path) -> list[CsvRow]:

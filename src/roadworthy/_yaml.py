@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin
@@ -347,25 +347,6 @@ def _is_model(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
-# How pydantic says it, and how we do.
-_WORDS = {
-    "Input should be": "expected",
-    "Input should": "expected to",
-    "String should match pattern '\\S'": "expected some text",
-    "String should have at least 1 character": "expected some text",
-    "Dictionary should have at least 1 item after validation, not 0": "expected at least one",
-    "List should have at least 1 item after validation, not 0": "expected at least one",
-    "a valid dictionary": "a mapping",
-    "a valid list": "a list",
-    "a valid string": "text",
-    "a valid integer": "a whole number",
-    "a valid number": "a number",
-    "a valid boolean": "true or false",
-    "greater than or equal to": "at least",
-    "less than or equal to": "at most",
-    "greater than": "above",
-    "less than": "below",
-}
 _OR_FORM = re.compile(r" or (instance|an instance) of \w+$")
 
 
@@ -377,9 +358,14 @@ def reworded(message: str) -> str:
         'expected a mapping'
     """
     message = _OR_FORM.sub("", message.removeprefix("Value error, "))
-    for theirs, ours in _WORDS.items():
+    for theirs, ours in _pydantic_words().items():
         message = message.replace(theirs, ours)
     return message
+
+
+@cache
+def _pydantic_words() -> Mapping[str, str]:
+    return read_yaml(Path(__file__).with_name("pydantic_words.yaml"), "file of words", "words").data
 
 
 def explained(

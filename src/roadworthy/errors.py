@@ -28,35 +28,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from operator import ge, gt, le, lt
 from typing import Any, TypedDict, Unpack
-
-__all__ = [
-    "DeviceError",
-    "EngineError",
-    "FrameError",
-    "InputError",
-    "MissingExtraError",
-    "NotApplicable",
-    "OntologyError",
-    "RemoteError",
-    "RoadworthyError",
-    "RuleError",
-    "SceneError",
-    "SimulatorError",
-    "SystemUnderTestError",
-    "UnknownNameError",
-    "check_choice",
-    "check_known",
-    "check_number",
-    "excerpt",
-    "memory_advice",
-    "shortened",
-    "suggest",
-    "words_of",
-]
 
 
 class RoadworthyError(Exception):
@@ -242,6 +218,41 @@ def words_of(error: BaseException) -> str:
     except Exception as another:
         return f"(no message: {type(another).__name__} while it was made)"
     return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}…"
+
+
+@contextmanager
+def told_as(kind: type[RoadworthyError], what: str, *errors: type[Exception]) -> Iterator[None]:
+    """Raise an error of this kind in place of others that are raised inside, with what they say behind it.
+
+    Of errors of the system, of Python and of libraries, that is their first line.
+
+    Example:
+        >>> with told_as(InputError, "cannot read the size", ValueError):
+        ...     int("a lot")
+        Traceback (most recent call last):
+        ...
+        roadworthy.errors.InputError: cannot read the size: invalid literal for int() with base 10: 'a lot'
+    """
+    try:
+        yield
+    except errors as error:
+        said = str(error) if isinstance(error, RoadworthyError) else reason(error)
+        raise kind(f"{what}: {said}") from error
+
+
+def reason(error: Exception) -> str:
+    r"""Return the first line of what an error of others says; its class where it says nothing.
+
+    Example:
+        >>> reason(RuntimeError("out of memory\nframe #0: …")), reason(EOFError()), reason(KeyError("id"))
+        ('out of memory', 'EOFError', "KeyError('id')")
+        >>> reason(OSError(28, "No space left on device", "net.onnx"))
+        'No space left on device'
+    """
+    if isinstance(error, KeyError):
+        return repr(error)
+    said = getattr(error, "strerror", None) or words_of(error)
+    return next(iter(said.splitlines()), type(error).__name__)
 
 
 def suggest(name: str, known: Iterable[str]) -> str:

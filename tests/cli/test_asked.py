@@ -380,7 +380,7 @@ def test_driving_asks_for_what_was_typed(asked: Callable[..., str], tmp_path: Pa
         "training.mutants:example_of training.mutants:plan training.mutants:make_mutants "
         "training.mutants:read_mutation driving.drives.readers:drives_in "
         "driving.oracles.learning:OracleProblem report.drive_tables:DriveMetrics "
-        "report.drive_tables:write_rows driving.drives.readers:read_drive report.drive_tables:DriveReport "
+        "report.drive_tables:write_rows driving.drives.readers:read_typed report.drive_tables:DriveReport "
         "studies.planning:RatingStudy studies.clip_results:evaluate_clips studies.clip_results:read_clip_ratings "
         "studies.clips:ClipPlan driving.metrics:MetricSettings",
         {

@@ -15,7 +15,6 @@ from roadworthy.cases import Acceptance, Requirement
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.drives.drive import failing_sectors, partial_sectors
 from roadworthy.driving.requirements import (
-    WHOLE_DRIVE,
     DrivingQuality,
     Thresholds,
     collect,
@@ -25,6 +24,7 @@ from roadworthy.driving.requirements import (
 )
 from roadworthy.driving.sectors import SectorTable, variance_scores
 from roadworthy.driving.simulators import DriveLimits, Scenario
+from roadworthy.driving.simulators.scenarios import WHOLE_DRIVE
 from roadworthy.errors import InputError
 
 TOWN = Scenario("world:town", {"traffic": 0})

@@ -427,6 +427,61 @@ def test_a_case_shows_what_was_answered_and_where_it_stands(page: Page, run: Pat
     wait_until(page, lambda: page.locator("dialog .marking [aria-pressed=true]").count() == 0)
 
 
+def test_what_a_model_looks_at_lies_over_the_pictures(page: Page, run: Path) -> None:
+    page.goto(f"/look/{run.name}?requirement=R3&system=epoch&case=town-000003&draw=answers,attention")
+    page.wait_for_selector(".stage :text-matches('Bright: the speed changes by up to [0-9.]+ m/s')")
+    assert page.locator(".stage .layer.attention").count() == 2
+    assert barriers(page) == []
+    page.keyboard.press("d")
+    wait_until(page, lambda: page.locator(".stage .layer").count() == 0)
+    page.keyboard.press("b")
+    page.wait_for_selector(".stage .layer.attention")
+    page.keyboard.press("a")
+    wait_until(page, lambda: "attention" not in page.url)
+    assert page.locator(".stage .layer").count() == 0
+
+
+SEEN = """() => { const { scale, left, top } = document.querySelector(".stage").style.cssText
+    .match(/--scale: (?<scale>[^;]+); --left: (?<left>[^;]+); --top: (?<top>[^;]+)/).groups;
+    return [scale, left, top].map(Number); }"""
+
+
+def test_one_looks_closer_at_both_pictures_at_once(page: Page, run: Path) -> None:
+    page.goto(f"/look/{run.name}?requirement=R3&system=epoch&status=all&case=town-000003")
+    page.wait_for_selector("dialog[open] .changed rect")
+    wide, tall = page.evaluate(
+        "(one => [one.naturalWidth, one.naturalHeight])(document.querySelector('.stage img'))"
+    )
+    (x, y, width, height), *_ = boxes(page, "dialog figure:last-child")
+    # What changed comes nearer, in each picture.
+    page.keyboard.press("+")
+    scale, left, top = page.evaluate(SEEN)
+    assert scale > 1
+    assert left <= (x + width / 2) / wide <= left + 1 / scale
+    assert top <= (y + height / 2) / tall <= top + 1 / scale
+    widths = page.evaluate(
+        "[...document.querySelectorAll('.stage img')].map(one => one.getBoundingClientRect().width)"
+    )
+    frames = page.evaluate("[...document.querySelectorAll('.stage .boxed')].map(one => one.clientWidth)")
+    assert widths == pytest.approx([scale * one for one in frames], rel=0.01)
+    # What lies under the pointer stays there.
+    box = page.locator(".stage .boxed").last.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 0.25 * box["width"], box["y"] + 0.5 * box["height"])
+    under = left + 0.25 / scale
+    page.mouse.wheel(0, -100)
+    wait_until(page, lambda: page.evaluate(SEEN)[0] > scale)
+    closer, moved, _ = page.evaluate(SEEN)
+    assert moved + 0.25 / closer == pytest.approx(under, abs=0.01)
+    # It is drawn to another place, and is whole again in the next case.
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.35 * box["width"], box["y"] + 0.5 * box["height"], steps=3)
+    page.mouse.up()
+    wait_until(page, lambda: page.evaluate(SEEN)[1] == pytest.approx(max(0, moved - 0.1 / closer), abs=0.01))
+    page.keyboard.press("ArrowRight")
+    wait_until(page, lambda: page.evaluate(SEEN)[0] == 1)
+
+
 def test_one_goes_on_by_likeness_and_back(page: Page, run: Path) -> None:
     page.goto(f"/look/{run.name}?system=epoch")
     page.locator(".tile .open").first.click()
@@ -546,6 +601,25 @@ def test_the_wall_is_a_mosaic_or_a_few_large_pairs(page: Page, run: Path) -> Non
     assert wide > 0.9
 
 
+def test_what_is_looked_at_stays_where_it_is_when_the_size_changes(page: Page, run: Path) -> None:
+    page.goto(f"/look/{run.name}?status=all&order=case")
+    page.wait_for_selector(".tile .case-head")
+    page.locator("#size").fill("60")
+    page.evaluate("scrollTo(0, document.body.scrollHeight / 2)")
+    page.wait_for_timeout(100)
+    middle = "document.elementFromPoint(innerWidth / 2, innerHeight / 2).closest('.tile')?.dataset.row"
+    wait_until(page, lambda: page.evaluate(middle) is not None)
+    row = page.evaluate(middle)
+    for _ in range(4):
+        page.mouse.move(640, 450)
+        page.keyboard.down("Control")
+        page.mouse.wheel(0, 100)
+        page.keyboard.up("Control")
+    wait_until(page, lambda: page.input_value("#size") == "40")
+    seen = f"document.querySelector('.tile[data-row=\"{row}\"]')?.getBoundingClientRect()"
+    wait_until(page, lambda: bool(page.evaluate(f"({seen})?.top < 450 && ({seen})?.bottom > 450")))
+
+
 def test_failures_of_a_kind_are_found_and_shown(page: Page, run: Path, picture: Callable[..., None]) -> None:
     page.goto(f"/look/{run.name}")
     page.wait_for_selector(".tile .case-head")
@@ -564,7 +638,7 @@ def test_failures_of_a_kind_are_found_and_shown(page: Page, run: Path, picture: 
     # It is in the address, which can be sent.
     page.goto(page.url)
     wait_until(page, lambda: page.inner_text("#count").startswith(f"{sizes[0]} "))
-    page.get_by_role("button", name="All", exact=True).click()
+    page.get_by_role("button", name="All kinds").click()
     page.get_by_role("button", name="Group the wall").click()
     page.wait_for_selector(".section-head")
     assert page.locator(".section-head h2").first.inner_text().startswith("kind 1: ")

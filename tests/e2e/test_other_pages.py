@@ -133,7 +133,7 @@ def test_coverage_and_its_holes(window: Window, picture: Picture, width: int, th
     page.goto("/coverage")
     page.get_by_role("link", name="searched").click()
     page.wait_for_selector("text=Holes")
-    assert page.locator(".plot canvas").count() == 3
+    wait_until(page, lambda: page.locator(".plot canvas").count() == 3)
     assert page.locator(".plot .u-legend .u-label").all_inner_texts()[:2] == ["tries", "coverage"]
     # A canvas has colours of its own: it is drawn again when they change.
     drawn = "document.querySelector('.plot canvas').toDataURL()"

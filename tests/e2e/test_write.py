@@ -339,6 +339,7 @@ def test_every_page_can_be_seen_in_the_menu(page: Page) -> None:
     scrolls = "(one) => one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight"
     for width in (320, 390, 700, 900, 1280):
         page.set_viewport_size({"width": width, "height": 900})
+        wait_until(page, lambda width=width: page.evaluate("innerWidth") == width)  # type: ignore[misc]
         assert overhang(page) == 0
         assert all(fits(links.nth(number).bounding_box(), width) for number in range(9))
         assert not page.locator(".top nav").evaluate(scrolls)

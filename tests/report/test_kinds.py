@@ -76,6 +76,9 @@ def test_they_are_found_once_and_the_page_has_them_at_once(run: StoredRun, tmp_p
     assert (run.folder / FILE).stat().st_mtime_ns == before
     browser = Browser(Client(create_app(ServerSettings(tmp_path / "out", (run.folder,)))))
     recorded = browser.get("/look/run/kinds").json()["found"]
+    page = " ".join(browser.page("/runs/run").text.split())
+    assert "8 of 8: night" in page
+    assert "Such cases fail 8 of 16 (50.0%), others 16 of 16 (100%)." in page
     rows, content = failures_of(run)
     assert recorded == kinds_of(run, rows, lambda *_: None) | {"content": content}, "as it is found anew"
 

@@ -124,8 +124,8 @@ def test_a_chain_labels_the_preview_and_the_run(browser: Browser, root: Path, tm
         assert {one["estimated"] for one in seen if len(one["pictures"]) > 1} == {told}
     document: dict[str, Any] = {"models": "dave2", "requirements": {"R": {"rule": RULE}}}
     options = {"labels": chain}
-    document |= {"data": {"d": {"data": "world:town", "sample": 2, "options": {"size": "9x9", **options}}}}
-    with pytest.raises(InputError, match="may name no files"):
+    document |= {"data": {"d": {"data": "world:town", "sample": 2, "options": {"track": "town", **options}}}}
+    with pytest.raises(InputError, match="may name no files, programs or other machines, few options"):
         check_ask(SuiteAsk(document=document), declared, ServerLimits())
     document["data"]["d"]["options"] = options
     check_ask(SuiteAsk(document=document), declared, ServerLimits())

@@ -12,6 +12,7 @@ from tests.web.client import Browser, Client
 
 from roadworthy.cases import Case, RecordDrive, Requirement, Verdict
 from roadworthy.datasets import load
+from roadworthy.images import decode_image
 from roadworthy.report.publish import run_suite
 from roadworthy.runs import RunStore
 from roadworthy.runs.suites import suite_of
@@ -153,6 +154,35 @@ def test_of_a_given_run_only_what_this_server_may_open_is_tried(tmp_path: Path) 
         assert answer["found"] is None
         assert why in answer["problem"]
         place.write_text(text)
+
+
+def test_a_model_looks_at_what_changes_its_answer_when_it_is_hidden(tmp_path: Path) -> None:
+    code = tmp_path / "corner.py"
+    code.write_text(
+        "from roadworthy.frames import Signals\n"
+        "def speed(frames):\n"
+        "    return [Signals(speed=float(one.image[:16, -20:].std())) for one in frames]\n"
+    )
+    model = f"callable:{code}:speed"
+    document = {
+        "models": {"corner": {"model": model}},
+        "data": {"road": {"data": "world:town", "options": {"count": 3}}},
+        "requirements": {"R1": {"rule": NIGHT.replace("60%", "99%")}},
+    }
+    run_suite(suite_of(document), tmp_path / "given")
+    settings = ServerSettings(tmp_path / "out", (tmp_path / "given",), models=(model,))
+    browser = Browser(Client(create_app(settings)))
+    worst = browser.cases("given")[0]
+    which = {name: worst[name] for name in ("requirement", "system", "case")}
+    found = awaited(browser, "/look/given/attention", which)["found"]
+    assert (found["output"], found["unit"], len(found["attention"])) == ("speed", " m/s", 2)
+    assert found["most"] > 1
+    picture = browser.get(f"/write/pictures/{found['attention'][0]}.png").body
+    heat = decode_image(picture).astype(int).sum(axis=2)
+    assert heat[:10, -12:].min() > heat[40:].max()
+    # Nothing is opened that the server does not offer.
+    other = Browser(Client(create_app(replace(settings, models=()))))
+    assert "this server has no model" in awaited(other, "/look/given/attention", which)["problem"]
 
 
 def test_what_a_network_sees_in_the_pictures_of_a_case(tmp_path: Path) -> None:

@@ -237,7 +237,7 @@ class TestEveryPage:
         case = {"requirement": "a", "system": "b", "case": "c"}
         for rest in ("cases", "test"):
             assert browser.post(f"/look/{name}/{rest}", {"cases": [case]}).status == 404, rest
-        for rest in ("least", "seen"):
+        for rest in ("least", "attention", "seen"):
             assert browser.post(f"/look/{name}/{rest}", case).status == 404, rest
 
     @pytest.mark.parametrize("path", ["/static/../app.py", "/static/%2e%2e/app.py", "/static/..%2fapp.py"])

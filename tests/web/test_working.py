@@ -105,6 +105,29 @@ def test_what_waits_for_its_turn_is_cancelled_without_ever_beginning() -> None:
     assert begun == []
 
 
+def test_what_is_looked_at_ends_when_nobody_asks_any_more_and_holds_nothing_up() -> None:
+    bench, looked, others = Workbench(at_a_time=1), Event(), Event()
+
+    def endless(progress: Progress) -> None:
+        while True:
+            progress("on and on", None)
+            looked.set()
+
+    left = bench.get(bench.ask(("left",), endless, patience=0.05))
+    watched = bench.get(bench.ask(("watched",), lambda progress: others.wait(LONG), patience=LONG))
+    assert looked.wait(LONG)
+    # What takes long has a turn of its own.
+    assert bench.get(bench.ask(("kinds",), lambda progress: "found")).result(LONG) == "found"
+    while not left.is_over:
+        time.sleep(0.01)
+    with pytest.raises(InputError, match="cancelled"):
+        left.result(LONG)
+    others.set()
+    assert watched.result(LONG)
+    # Who comes back is answered anew.
+    assert bench.get(bench.ask(("left",), lambda progress: "again", patience=LONG)).result(LONG) == "again"
+
+
 def test_something_that_says_nothing_is_interrupted_again_and_again_until_it_ends() -> None:
     """A database hears an interruption only while a query goes on, not between two of them."""
     bench, begun, heard = Workbench(), Event(), []

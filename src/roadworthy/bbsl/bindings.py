@@ -18,7 +18,15 @@ from typing import Any, Literal
 import numpy as np
 
 from roadworthy._tables import Table
-from roadworthy.errors import InputError, RoadworthyError, check_choice, check_known, check_number, suggest
+from roadworthy.errors import (
+    InputError,
+    RoadworthyError,
+    check_choice,
+    check_known,
+    check_number,
+    suggest,
+    told_as,
+)
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 from roadworthy.ontology import ontology
 
@@ -438,10 +446,8 @@ def load_bindings(path: str | PathLike[str]) -> Bindings:
     form, file = read_form(Path(path), BindingsForm, "file of bindings", "'functions:'")
     sources: dict[str, Any] = {}
     for name, given in form.functions.items():
-        try:
+        with told_as(InputError, f"{file.where('functions', name)}: {name}", RoadworthyError):
             sources[name] = source_of(given, Path(path).parent)
-        except RoadworthyError as error:
-            raise InputError(f"{file.where('functions', name)}: {name}: {error}") from error
     return Bindings(sources)
 
 
@@ -518,7 +524,5 @@ def _source(given: dict[str, Any], folder: Path) -> Source:
         raise InputError(f"{kinds[0]} needs {' and '.join(missing)}")
     if "folder" in declared:
         options["folder"] = folder
-    try:
+    with told_as(InputError, f"{kinds[0]}: a value has the wrong type", TypeError):
         return kind(**options)
-    except TypeError as error:
-        raise InputError(f"{kinds[0]}: a value has the wrong type: {error}") from error

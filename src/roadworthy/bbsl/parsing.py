@@ -22,16 +22,6 @@ if TYPE_CHECKING:
 BRACKETS = {"LPAR": "(", "RPAR": ")", "LSQB": "[", "RSQB": "]", "LBRACE": "{", "RBRACE": "}"}
 """How brackets are written, by the names of their terminals."""
 
-_WORDS = {
-    "NAME": "a name",
-    "NUMBER": "a number",
-    "TYPE": "a type (bool, real, interval, bb or setBB)",
-    "LABEL": "the label of the case",
-    "COMPARISON": "a relation such as <, = or ≈",
-    "PROJECTION": "PROJ_x or PROJ_y",
-    "BOUNDS": "bounds such as [0, 3]",
-    "$END": "the end of the specification",
-}
 _WORD = re.compile(r"[^\W\d]\w*")
 _OPERANDS = {"NUMBER", "NAME", "PROJECTION", "LPAR"}
 
@@ -122,7 +112,7 @@ def _listed(names: Iterable[str], terminals: Iterable[TerminalDef]) -> str:
     elif "COMPARISON" in wanted:
         words.append("a relation or operator")
         wanted -= _BETWEEN
-    words += sorted(_WORDS.get(name) or repr(_spelled(name, terminals)) for name in wanted)
+    words += sorted(syntax.WORDS["terminals"].get(name) or repr(_spelled(name, terminals)) for name in wanted)
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 

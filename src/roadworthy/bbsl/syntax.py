@@ -11,8 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, Literal, dataclass_transform
 
+from roadworthy._yaml import read_yaml
 from roadworthy.errors import InputError, excerpt
 
 MAX_DEPTH = 100
@@ -36,20 +38,12 @@ def turned(operator: str, left: Any, right: Any) -> tuple[str, Any, Any]:
     return (_MIRRORED[operator], right, left) if operator in _MIRRORED else (operator, left, right)
 
 
-SYMBOLS = {
-    "<=": "≤",
-    ">=": "≥",
-    "overlaps": "≈",
-    "subset": "⊂",
-    "superset": "⊃",
-    "subseteq": "⊆",
-    "superseteq": "⊇",
-    "in": "∈",
-    "union": "∪",
-    "intersection": "∩",
-    "forall": "∀",
-    "exists": "∃",
-}
+WORDS: Mapping[str, Any] = read_yaml(
+    Path(__file__).with_name("words.yaml"), "file of words", "symbols, terminals and findings"
+).data
+"""How parts of the language, and what is found out about it, are written."""
+
+SYMBOLS: Mapping[str, str] = WORDS["symbols"]
 """The symbols of relations, operators and quantifiers that have one."""
 
 

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias, TypeVar
 import numpy as np
 
 from roadworthy._frozen import FrozenDict, frozen
-from roadworthy.errors import InputError, check_number
+from roadworthy.errors import InputError, check_number, told_as
 from roadworthy.frames import Frame
 
 _StrEnum = TypeVar("_StrEnum", bound=StrEnum)
@@ -90,10 +90,8 @@ def as_json(what: str, values: Mapping[str, object]) -> FrozenDict[str, object]:
     """
     for name in values:
         check_text(f"a name in {what}", name)
-    try:
+    with told_as(InputError, f"{what} must be what JSON can hold", TypeError, ValueError):
         copy: dict[str, object] = json.loads(json.dumps(dict(values), allow_nan=False))
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{what} must be what JSON can hold: {error}") from error
     return frozen(copy)
 
 

@@ -9,12 +9,14 @@ A command or group of commands is imported when it is used, so its module may im
 from __future__ import annotations
 
 import io
+import json
 import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -43,32 +45,10 @@ class _Entry:
     summary: str
 
 
-_START, _TEST, _RUN, _LOOK = "Start here", "Test models", "Run suites", "Look around"
 _ENTRIES = {
-    "demo": _Entry(_START, "tool:app", "Run requirements of every kind in the built-in world."),
-    "serve": _Entry(_START, "serving:app", "Serve the web page: write rules, run them, see what fails."),
-    "rules": _Entry(_TEST, "rules:app", "Write rules in plain English, run them on models, see what fails."),
-    "coverage": _Entry(_TEST, "coverage:app", "Measure coverage, search for changes that break a network."),
-    "reliability": _Entry(_TEST, "reliability:app", "Check that a model sees what a human still sees."),
-    "bbsl": _Entry(_TEST, "bbsl:app", "Specify object detection formally, and test detectors against it."),
-    "driving": _Entry(_TEST, "driving:app", "Let models drive in simulators, and measure how well they do."),
-    "run": _Entry(
-        _RUN, "running:app", "Run a suite: models, data and requirements of all kinds in one file."
-    ),
-    "merge": _Entry(_RUN, "running:app", "Make one run of the shards of a suite."),
-    "report": _Entry(_RUN, "results:app", "Write the report of a run: HTML, JUnit, CSV, Markdown."),
-    "compare": _Entry(_RUN, "results:app", "Compare two runs: what broke, what got fixed."),
-    "plan": _Entry(_RUN, "results:app", "Say how many frames and drives a rate takes to be shown."),
-    "suites": _Entry(_RUN, "running:suites", "Check suite files, and get their JSON Schema for your editor."),
-    "evidence": _Entry(_RUN, "evidence:app", "Bundle the evidence of a run, verify it, export it."),
-    "list": _Entry(_LOOK, "tool:app", "List data sets, transforms, models, metrics and simulators."),
-    "selftest": _Entry(_LOOK, "tool:app", "Check that Roadworthy finds faults that it seeds."),
-    "data": _Entry(_LOOK, "data:app", "Look at data sets, check them and convert them."),
-    "models": _Entry(_LOOK, "models:app", "Try models, train reference networks, evaluate and export them."),
-    "networks": _Entry(_LOOK, "models:networks", "Import public networks, and use them by name."),
-    "transforms": _Entry(_LOOK, "transforms:app", "Look at changes to images, and make them."),
-    "gallery": _Entry(_LOOK, "transforms:gallery", "Make galleries of cut-out objects, and look at them."),
-    "engines": _Entry(_LOOK, "engines:app", "Use, compare, train and import engines that change images."),
+    name: _Entry(panel, *told)
+    for panel, commands in json.loads(Path(__file__).with_name("commands.json").read_text("utf-8")).items()
+    for name, told in commands.items()
 }
 
 

@@ -17,6 +17,7 @@ from typing import Annotated, Any, TypeVar, get_origin
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from roadworthy._options import described
 from roadworthy.cli import options
 from roadworthy.cli._answer import Answer
 from roadworthy.cli._console import examples, say
@@ -103,12 +104,10 @@ def _reached(places: ExitStack, name: str, value: Any) -> Any:
     return places.enter_context(kept(value, writes=name == "out", tell=say))
 
 
-def _sections(described: object) -> tuple[str, dict[str, tuple[str, str]], list[str]]:
+def _sections(owner: object) -> tuple[str, dict[str, tuple[str, str]], list[str]]:
     """Return what a docstring says, what it says of parameters, by name, and its examples."""
-    rest, _, tried = (inspect.getdoc(described) or "").partition("\n\nExamples:\n")
-    text, _, section = rest.partition("\n\nOptions:\n")
-    parts = re.findall(r"^    (\w+)(?: \((.+?)\))?: (.+?)(?=\n    \w|\Z)", section, re.MULTILINE | re.DOTALL)
-    options = {name: (form, " ".join(help.split())) for name, form, help in parts}
+    rest, _, tried = (inspect.getdoc(owner) or "").partition("\n\nExamples:\n")
+    text, options = described(rest, "Options")
     lines = re.split(r"\n(?=\S)", textwrap.dedent(tried)) if tried else []
     return text, options, [" ".join(line.split()) for line in lines]
 
@@ -116,11 +115,11 @@ def _sections(described: object) -> tuple[str, dict[str, tuple[str, str]], list[
 def _declared(owner: Any, signature: inspect.Signature) -> Iterator[inspect.Parameter]:
     """Yield parameters of a command or a dataclass, their types with what typer must know of them."""
     places = (options, sys.modules[owner.__module__], owner)
-    described = {name: each for place in places for name, each in _sections(place)[1].items()}
+    said = {name: each for place in places for name, each in _sections(place)[1].items()}
     for parameter in signature.parameters.values():
         kind = parameter.annotation
         if get_origin(kind) is not Annotated:
-            kind = Annotated[kind, _info(parameter, *described[parameter.name])]
+            kind = Annotated[kind, _info(parameter, *said[parameter.name])]
         yield parameter.replace(annotation=kind, kind=inspect.Parameter.KEYWORD_ONLY)
 
 

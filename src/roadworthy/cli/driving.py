@@ -7,6 +7,7 @@ Options:
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -25,7 +26,6 @@ from roadworthy.errors import InputError
 from roadworthy.result_tables import ResultTable
 
 if TYPE_CHECKING:
-    from roadworthy.driving.drives import Drive
     from roadworthy.driving.metrics import MetricSettings
     from roadworthy.report.drive_tables import DriveReport
     from roadworthy.runs.suites import SuiteResult
@@ -56,6 +56,7 @@ class DriveOptions:
         laps (N): Laps; 0 does not count them.
         seconds (S): The longest drive, in the simulator.
         metres (M): The farthest drive.
+        repeats (min=1 N): Drive it so many times; the drives count as one scenario.
         end_at (EVENT): End at this event; repeatable. crash if left out; or none.
         metric (NAME): What colours the way in drive.png, such as LP or SD(SA).
         video (WHAT): failing: the first sector that failed; all; none; or a sector's name.
@@ -71,6 +72,7 @@ class DriveOptions:
     laps: int = 1
     seconds: float = 600.0
     metres: float | None = None
+    repeats: int = 1
     end_at: list[str] | None = None
     metric: str = "LP"
     video: str = "failing"
@@ -81,7 +83,7 @@ class DriveOptions:
 
     def suite(self) -> dict[str, Any]:
         """Return it as a suite of one drive."""
-        from roadworthy.driving.requirements import WHOLE_DRIVE
+        from roadworthy.driving.simulators.scenarios import WHOLE_DRIVE
 
         settings_of(self.settings)
         changes = {}
@@ -100,6 +102,7 @@ class DriveOptions:
             "sectors": None if known else [WHOLE_DRIVE],
             "frames": "all" if self.frames else {"none": "none", "failing": "failing"}.get(self.video, "all"),
             "settings": changes,
+            "repeats": self.repeats,
         }
         suite = suite_document("driving drive", {"drive": entry}, models=[self.model])
         options = parse_options(self.model_option or [], "-m threads=1")
@@ -113,7 +116,8 @@ def drive(how: RunOptions, given: DriveOptions) -> Answer:
 
     Writes drive.parquet, metrics.csv with a row for each sector, drive.json, drive.png and a video, beside
     report.html, junit.xml, evidence, and suite.yaml, which `roadworthy run` takes. If the model or the
-    simulator fails, the drive up to that point is still written.
+    simulator fails, the drive up to that point is still written. With --repeats, repeats.csv tells how far
+    every metric differs between repeats, and the files are those of the first that failed.
 
     The exit code is 1 if the vehicle crashed, crossed a line or stood still for good in any sector, if a
     threshold of the oracle is passed or if the model failed; 2 if the simulator failed; 3 if nothing could be
@@ -127,6 +131,7 @@ def drive(how: RunOptions, given: DriveOptions) -> Answer:
         roadworthy driving drive --model dave2 -s world:town --end-at 'line crossing' --video all
         roadworthy driving drive --model mutants/GF-0.03 -s world:town --frames --out drives/GF-0.03
         roadworthy driving drive --model dave2 -s world:town --oracle oracle.json
+        roadworthy driving drive --model dave2 -s gymnasium:CarRacing-v3 --seconds 5 --repeats 3
     """
     from roadworthy.driving.metrics import parse_metric
 
@@ -172,8 +177,9 @@ def metrics(
     position. docs/driving.md defines all of them.
 
     Options:
-        log ([LOG]): The drive: the folder of `driving drive`, or format:path with udacity-sim, donkey,
-            commonroad or table.
+        log ([LOG]): The drive: the folder of `driving drive`; format:path with udacity-sim, donkey,
+            commonroad or table; or a data set that knows what the vehicle did, such as comma2k19:path,
+            mcap:path or nuscenes:path.
         listed (--list): List all metrics; with a log, which of them it allows.
         metric (NAME): Only this metric, such as SD(LP); repeatable.
         per (WHAT): drive, sector or step: what a number is for.
@@ -187,13 +193,18 @@ def metrics(
         roadworthy driving metrics --list udacity-sim:driving_log.csv
         roadworthy driving metrics drive-out --per sector --csv sectors.csv
         roadworthy driving metrics donkey:tub --cut-seconds 10 --per sector
+        roadworthy driving metrics comma2k19:Chunk_3 --cut-metres 100 --per sector
+        roadworthy driving metrics mcap:drive.mcap -o speed=/odom -o steering=/odom
         roadworthy driving metrics table:log.csv -o mapping=columns.yaml --metric 'SD(LP)'
         roadworthy driving metrics drive-out --per step --metric LP --metric 'DevT(SP)' --csv steps.csv
     """
     from roadworthy.report.drive_tables import DriveMetrics, write_rows
 
     chosen = settings_of(settings)
-    drive = None if log is None else _cut(_read(log, option), cut_seconds, cut_metres)
+    from roadworthy.driving.drives.readers import read_typed
+
+    asked = {**parse_options(option or []), "cut_seconds": cut_seconds, "cut_metres": cut_metres}
+    drive = None if log is None else read_typed(log, asked)
     if listed:
         found = DriveMetrics.catalogue(drive, chosen)
     elif drive is None:
@@ -208,26 +219,57 @@ def metrics(
     return Answer(found.document, shown, found.notes, conclusion=found.conclusion)
 
 
-def _read(log: str, given: list[str] | None) -> Drive:
-    """Read a drive with the options of the command line."""
-    from roadworthy._options import checked_options
-    from roadworthy.driving.drives.readers import FORMATS, read_drive
+@command(app)
+def check(
+    how: RunOptions,
+    log: str,
+    option: list[str] | None = None,
+    oracle: Path | None = None,
+    limit: list[str] | None = None,
+    cut_seconds: float | None = None,
+    cut_metres: float | None = None,
+    allow: str = "0",
+    settings: Path | None = None,
+) -> Answer:
+    """Judge recorded drives by thresholds of driving metrics; no model is asked.
 
-    options = parse_options(given or [])
-    name = log.partition(":")[0]
-    if name in FORMATS:
-        options = checked_options(name, FORMATS[name], options)
-    elif options:
-        raise InputError(f"options belong to a format: write format:path before them, got {log!r}")
-    return read_drive(log, **options)
+    Each drive of the log is a case, or each piece of it with --cut-seconds or --cut-metres; what is left at
+    the end of a drive is not judged then. Drives are the clusters. Metrics that need a signal which the log
+    does not have make a case not applicable.
 
+    Options:
+        log (LOG): comma2k19:FOLDER, mcap:FILE, nuscenes:FOLDER or whatever else `driving metrics` reads.
+        option (-o KEY=VALUE): An option of the reader; repeatable.
+        oracle (FILE): What `driving oracle --json` wrote.
+        limit (METRIC=VALUE): Instead of an oracle, the last good value of a metric; repeatable.
+        cut_seconds (SECONDS): Cut each drive into sectors this long.
+        cut_metres (METRES): Cut each drive into sectors this long.
+        allow (SHARE): How many of the cases may fail, such as 5%.
 
-def _cut(drive: Drive, seconds: float | None, metres: float | None) -> Drive:
-    if seconds is not None and metres is not None:
-        raise InputError("give --cut-seconds or --cut-metres, not both")
-    if seconds is not None:
-        return drive.cut_by_time(seconds)
-    return drive if metres is None else drive.cut_by_length(metres)
+    Examples:
+        roadworthy driving check comma2k19:Chunk_3 --limit 'SD(SA)=2' --cut-metres 100 --allow 5%
+        roadworthy driving check mcap:drive.mcap -o speed=/odom -o steering=/odom --oracle oracle.json
+    """
+    if (oracle is None) == (not limit):
+        raise InputError("give either --oracle or --limit: a log is judged by thresholds of metrics")
+    settings_of(settings)
+    cut = {"cut_seconds": cut_seconds, "cut_metres": cut_metres}
+    options = {**parse_options(option or []), **{name: one for name, one in cut.items() if one is not None}}
+    limits = {
+        name: (numbers("--limit", str(one)) or [math.nan])[0]
+        for name, one in parse_options(limit or []).items()
+    }
+    entry = {
+        "driving": limits if oracle is None else str(oracle),
+        "simulator": [f"log:{log}"],
+        "options": options,
+        "settings": {}
+        if settings is None
+        else read_yaml(settings, "file of metric settings", "targets …").data,
+        "accept": share("--allow", allow),
+    }
+    plan = planned(suite_document("driving check", {"log": entry}, models=["truth"]), how, Path("check-out"))
+    return answer_of(run_plan(plan, how, Path("check-out")), how)
 
 
 @command(app)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import shlex
 from contextlib import AbstractContextManager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import typer
@@ -225,6 +225,34 @@ def chosen_variant(name: str, output: str | None, option: list[str] | None, smal
     return architecture(name).variant(options.words(output), sizes, small=small)
 
 
+@dataclass(frozen=True)
+class TrainingOptions:
+    """How a reference network is trained; the fields are those of `training.Settings`.
+
+    Options:
+        epochs (N): The most epochs.
+        patience (N): Stop after this many epochs without a smaller validation loss.
+        learning_rate (--lr RATE): Adam's learning rate.
+        decay (HOW): How the learning rate falls: none or cosine.
+        mirror (SHARE): Of images that are mirrored.
+        brightness (SHARE): By how much images get brighter or darker.
+        memory (GIB): What the images may take; twice that while they are read.
+    """
+
+    epochs: int = 50
+    patience: int = 8
+    batch: int = 64
+    learning_rate: float = 1e-4
+    decay: str = "none"
+    mirror: float = 0.5
+    brightness: float = 0.2
+    seed: int = 0
+    device: str = "auto"
+    precision: str = "auto"
+    workers: int | None = None
+    memory: float = 8.0
+
+
 @command(app)
 def train(
     name: str,
@@ -238,18 +266,8 @@ def train(
     weights: str | None = None,
     val_data: str | None = None,
     val_share: float = 0.2,
-    epochs: int = 50,
-    patience: int = 8,
-    batch: int = 64,
-    lr: float = 1e-4,
-    decay: str = "none",
-    mirror: float = 0.5,
-    brightness: float = 0.2,
-    seed: int = 0,
-    device: str = "auto",
-    precision: str = "auto",
-    workers: int | None = None,
-    memory: float = 8.0,
+    *,
+    how: TrainingOptions,
 ) -> Answer:
     """Train a reference network and write it as ONNX, with its card and a model.yaml.
 
@@ -260,12 +278,6 @@ def train(
             or a state dict.
         val_data (DATA): Validation data, with the same options. If left out: the end of recorded data,
             another seed of generated data.
-        epochs (N): The most epochs.
-        patience (N): Stop after this many epochs without a smaller validation loss.
-        decay (HOW): How the learning rate falls: none or cosine.
-        mirror (SHARE): Of images that are mirrored.
-        brightness (SHARE): By how much images get brighter or darker.
-        memory (GIB): What the images may take; twice that while they are read.
 
     Examples:
         roadworthy models train dave2 --data world -o count=4000 -o jitter=3
@@ -275,21 +287,8 @@ def train(
         roadworthy models try trained/dave2 --data world:town
     """
     variant = chosen_variant(name, output, network_option, small)
-    settings = training.Settings(
-        epochs=epochs,
-        batch=batch,
-        learning_rate=lr,
-        decay=decay,  # type: ignore[arg-type]
-        patience=patience,
-        mirror=mirror,
-        brightness=brightness,
-        validation_share=val_share,
-        seed=seed,
-        device=device,
-        precision=precision,  # type: ignore[arg-type]
-        workers=options.processes(workers),
-        memory=memory,
-    )
+    known = {**vars(how), "workers": options.processes(how.workers), "validation_share": val_share}
+    settings = training.Settings(**known)
     place = out or options.free_folder(Path("trained") / name, resume=resume)
     sources = training.TrainingSources.open(
         data,

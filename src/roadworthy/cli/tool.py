@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from pathlib import Path
 
@@ -103,7 +104,7 @@ def demo(out: Path = Path("demo-out")) -> Answer:
         f"A suite with requirements of all five kinds, from {demo_suite()}:",
         *outcome_lines(published.result),
         *suite.shown,
-        _NEXT_STEPS,
+        f"{_NEXT_STEPS} --run {shlex.quote(str(folder))}",
     ]
     return Answer({"suite": suite.document}, shown, suite.notes, suite.report)
 

@@ -16,9 +16,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy._importing import required
 from roadworthy.coverage import activations
 from roadworthy.coverage.activations import NAMES, Operation, not_counted
-from roadworthy.errors import InputError, MissingExtraError
+from roadworthy.errors import InputError, told_as
 from roadworthy.models.onnx import wanted_threads
 from roadworthy.models.outputs import Arrays
 
@@ -166,14 +167,11 @@ class OnnxRecorder:
         options.intra_op_num_threads = wanted_threads(self._threads)
         options.log_severity_level = 3
         providers = ["CUDAExecutionProvider"] if self._device == "cuda" else []
-        try:
+        # ONNX Runtime raises a different class for each stage of loading.
+        with told_as(InputError, f"cannot watch the layers of {self._path}", Exception):
             return onnxruntime.InferenceSession(
                 self._graph, sess_options=options, providers=[*providers, "CPUExecutionProvider"]
             )
-        except Exception as error:
-            # ONNX Runtime raises a different class for each stage of loading.
-            reason = str(error).splitlines()[0]
-            raise InputError(f"cannot watch the layers of {self._path}: {reason}") from error
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what travels to another process: all but the session, which is opened there."""
@@ -219,18 +217,13 @@ def read_graph(path: Path) -> Any:
         InputError: The file is missing or broken.
         MissingExtraError: onnx is not installed.
     """
-    try:
-        import onnx
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("onnx", extra="torch", purpose="watch the layers of an ONNX file") from error
-    try:
+    onnx = required("onnx", extra="torch", purpose="watch the layers of an ONNX file")
+    # protobuf raises classes of its own.
+    with told_as(InputError, f"cannot read the ONNX network {path}", Exception):
         model = onnx.load(path)
         if any(isinstance(name, bytes) for node in model.graph.node for name in (*node.input, *node.output)):
             raise ValueError("it has names that are no UTF-8 text")
         return model
-    except Exception as error:
-        # protobuf raises classes of its own.
-        raise InputError(f"cannot read the ONNX network {path}: {str(error).splitlines()[0]}") from error
 
 
 def has_dropout(model: Any) -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.coverage.criteria.neurons import Counted
-from roadworthy.errors import InputError, OntologyError, check_known, suggest
+from roadworthy.errors import InputError, OntologyError, check_known, suggest, told_as
 from roadworthy.frames import Frame
 from roadworthy.ontology import CONDITIONS, VOID, normalized, ontology
 
@@ -244,10 +244,8 @@ def _read_dimension(file: YamlFile, name: str, given: object) -> Dimension:
         place = file.where("dimensions", name, str(index))
         if not isinstance(word, str) or not word.strip():
             raise InputError(f"{place}: {name}: expected a word, in quotes if need be, got {word!r}")
-        try:
+        with told_as(InputError, f"{place}: {name}: expected a word of the ontology", OntologyError):
             one = _read_word(name, word)
-        except OntologyError as error:
-            raise InputError(f"{place}: {name}: expected a word of the ontology: {error}") from error
         if one in bins:
             raise InputError(
                 f"{place}: {name}: {word!r} means the same as {given[bins.index(one)]!r}: leave one out"

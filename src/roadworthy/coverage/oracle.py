@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from roadworthy._frozen import ReadOnlyArrays, frozen, read_only
-from roadworthy.errors import InputError, SystemUnderTestError, check_choice, check_number
+from roadworthy.errors import InputError, SystemUnderTestError, check_choice, check_number, told_as
 
 # A column that hardly varies is noise around one value and is not stretched to look like several faults.
 _LEAST_SPREAD = 0.25
@@ -447,10 +447,8 @@ def check_lambda(lam: float) -> None:
 
 
 def _numbers(values: ArrayLike, what: str) -> Numbers:
-    try:
+    with told_as(InputError, f"expected numbers as {what}", TypeError, ValueError):
         array = np.array(values, np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"expected numbers as {what}: {error}") from error
     if array.ndim != 1:
         raise InputError(f"expected a flat list of numbers as {what}, got shape {array.shape}")
     return array

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from roadworthy._files import naming, read_json, stamp_of
 from roadworthy.datasets import _base
-from roadworthy.errors import FrameError, InputError
+from roadworthy.errors import FrameError, InputError, told_as
 from roadworthy.frames import Frame, LabelMap, Signals, SignalUnits
 from roadworthy.images import Image, read_image
 from roadworthy.registry import datasets
@@ -179,10 +179,8 @@ def _drive(path: Path, stamp: str) -> Mapping[str, Mapping[str, Any]]:  # noqa: 
     records = read_json(path)
     if not isinstance(records, list):
         raise FrameError(f"{expected}, got {type(records).__name__}: A2D2's sensor fusion part is not read")
-    try:
+    with told_as(FrameError, f"{expected}", TypeError, KeyError, AttributeError):
         return {Path(record["frame_name"]).stem.replace("_camera_", "_"): record for record in records}
-    except (TypeError, KeyError, AttributeError) as error:
-        raise FrameError(f"{expected}: {error!r}") from error
 
 
 def _decoded(id: str, record: Mapping[str, Any], units: SignalUnits) -> Signals:

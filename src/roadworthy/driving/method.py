@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields, replace
+from itertools import product
 
 import numpy as np
 
-from roadworthy.cases import Answers, AwaitVerdicts, BaseMethod, Case, Dataset, Requirement, Scalar, Verdict
+from roadworthy.cases import (
+    Answers,
+    AwaitVerdicts,
+    BaseMethod,
+    Case,
+    Dataset,
+    Outcome,
+    Requirement,
+    Scalar,
+    Status,
+    Verdict,
+    conclude_rate,
+)
 from roadworthy.cases import RecordDrive as Ask
 from roadworthy.datasets import BaseDataset
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.drives.drive import partial_sectors
 from roadworthy.driving.metrics import MetricTable, compute
-from roadworthy.driving.requirements import METHOD, WHOLE_DRIVE, DrivingQuality, label
+from roadworthy.driving.requirements import METHOD, DrivingQuality, label
 from roadworthy.driving.simulators import CaseScenario, Scenario
+from roadworthy.driving.simulators.scenarios import WHOLE_DRIVE
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
 
 _STOPPED = "stopped"
+_REPEAT = ", repeat "
 _FATAL = -1.0
 
 
@@ -36,7 +51,10 @@ NO_FRAMES: Dataset = _NoFrames("none", ())
 
 @dataclass(frozen=True, kw_only=True)
 class _Judged(CaseScenario):
-    """A scenario with what its drive is judged by, which may happen in another process than `cases`."""
+    """A scenario with what its drive is judged by, which may happen in another process than `cases`.
+
+    Its number is that of the drive, so that repeats are not one.
+    """
 
     quality: DrivingQuality
 
@@ -55,6 +73,9 @@ class DrivingMethod(BaseMethod):
     A case is not applicable where there is nothing to judge: the drive ended before the sector, or in the
     middle of it without anything fatal, or a metric is not known there and no other one raises an alarm. The
     whole drive is one such case, with metrics over all that was driven, wherever it ended.
+
+    Where a scenario is driven several times, each drive has cases of its own, and all are of one cluster: a
+    scenario says no more about others because it is repeated.
 
     Run it on `NO_FRAMES`, with a `ScenarioDriver` as the runner's simulator.
 
@@ -84,14 +105,20 @@ class DrivingMethod(BaseMethod):
             InputError: The requirement's parameters cannot be used.
         """
         asked = DrivingQuality.of(requirement)
-        for number, scenario in enumerate(asked.scenarios, 1):
+        drives = product(asked.scenarios, range(1, asked.repeats + 1))
+        for number, (scenario, repeat) in enumerate(drives, 1):
             said = {one.name: getattr(scenario, one.name) for one in fields(Scenario)}
             drive = Ask(_Judged(**said, quality=asked, requirement=requirement.id, number=number))
             options = {f"option.{key}": _scalar(value) for key, value in scenario.options.items()}
             for sector in asked.sectors_of(scenario):
                 parameters: dict[str, Scalar] = {"simulator": scenario.simulator, "sector": sector, **options}
+                if asked.repeats > 1:
+                    parameters["repeat"] = repeat
                 name = label(scenario)
-                yield Case(f"{name}/{sector}", requirement.id, (drive,), parameters, cluster=name)
+                id = f"{name}/{sector}" + (f"{_REPEAT}{repeat}" if repeat > 1 else "")
+                # Of a log that holds several drives, each is a cluster.
+                cluster = f"{name}/{logged}" if (logged := scenario.sectors.get(sector)) else name
+                yield Case(id, requirement.id, (drive,), parameters, cluster=cluster)
 
     def judge(self, case: Case, answers: Answers) -> Verdict:
         """Return whether the sector was driven well.
@@ -104,6 +131,28 @@ class DrivingMethod(BaseMethod):
         if not isinstance(ask, Ask) or not isinstance(ask.scenario, _Judged) or not isinstance(drive, Drive):
             raise InputError(f"case {case.id!r} must ask for a drive of this method's own, and be given one")
         return _judged(case, drive, str(case.parameters["sector"]), ask.scenario.quality)
+
+    def conclude(self, requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:
+        """Conclude by the rate, and tell of sectors that passed in one repeat and failed in another."""
+        tries: dict[str, list[bool]] = {}
+
+        def watched() -> Iterator[Verdict]:
+            for verdict in verdicts:
+                if verdict.status.is_judged:
+                    tried = tries.setdefault(verdict.case_id.partition(_REPEAT)[0], [])
+                    tried.append(verdict.status is not Status.PASSED)
+                yield verdict
+
+        outcome = conclude_rate(requirement, watched())
+        mixed = {name: failed for name, failed in tries.items() if 0 < sum(failed) < len(failed)}
+        if not mixed:
+            return outcome
+        name, failed = max(mixed.items(), key=lambda one: sum(one[1]))
+        told = (
+            f"{len(mixed)} of {len(tries)} sectors passed in one repeat and failed in another; most often "
+            f"{name}, in {sum(failed)} of {len(failed)}"
+        )
+        return replace(outcome, notes=(*outcome.notes, told))
 
 
 def _judged(case: Case, drive: Drive, sector: str, asked: DrivingQuality) -> Verdict:

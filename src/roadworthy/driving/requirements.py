@@ -23,7 +23,7 @@ from roadworthy.driving.oracles import Direction, Oracle
 from roadworthy.driving.oracles.false_alarms import FalseAlarmBound
 from roadworthy.driving.sectors import SectorTable
 from roadworthy.driving.simulators import DriveLimits, Scenario
-from roadworthy.driving.simulators.scenarios import Kept
+from roadworthy.driving.simulators.scenarios import WHOLE_DRIVE, Kept
 from roadworthy.driving.simulators.world import world_sectors
 from roadworthy.errors import InputError, check_choice, check_known, check_number, suggest
 from roadworthy.world import HELD_OUT_TRACK_NAMES, TRACK_NAMES, track
@@ -184,9 +184,6 @@ def _known(table: MetricTable, name: str) -> bool:
 METHOD: Final = "driving"
 """The name of the method that tests these requirements."""
 
-WHOLE_DRIVE = "whole drive"
-"""Instead of the name of a sector: all that is driven, in whichever sectors, is judged as one case."""
-
 
 @dataclass(frozen=True)
 class Thresholds:
@@ -314,6 +311,7 @@ class DrivingQuality:
             Other simulators do not tell theirs beforehand; `WHOLE_DRIVE` needs no names.
         events: What violates the requirement wherever it happens.
         settings: What the metrics leave open, where it differs from what comes with the package.
+        repeats: How often each scenario is driven; all drives through one are one cluster.
 
     Raises:
         InputError: A value cannot be used, or nothing would be driven or judged.
@@ -331,8 +329,10 @@ class DrivingQuality:
     sectors: tuple[str, ...] = ()
     events: tuple[str, ...] = FATAL_EVENTS
     settings: Mapping[str, Any] = field(default_factory=dict)
+    repeats: int = 1
 
     def __post_init__(self) -> None:
+        check_number("repeats", self.repeats, least=1)
         for name in ("scenarios", "sectors", "events"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         object.__setattr__(self, "settings", frozen(self.settings))
@@ -368,6 +368,7 @@ class DrivingQuality:
                 tuple(form.sectors),
                 tuple(form.events),
                 form.settings,
+                form.repeats,
             )
 
     def parameters(self) -> dict[str, Any]:
@@ -380,6 +381,7 @@ class DrivingQuality:
                     "options": dict(one.options),
                     "limits": asdict(one.limits),
                     **({} if one.frames == "none" else {"frames": one.frames}),
+                    **({"sectors": dict(one.sectors)} if one.sectors else {}),
                 }
                 for one in self.scenarios
             ],
@@ -389,6 +391,8 @@ class DrivingQuality:
             data["sectors"] = list(self.sectors)
         if self.settings:
             data["settings"] = dict(self.settings)
+        if self.repeats > 1:
+            data["repeats"] = self.repeats
         return data
 
     def requirement(self, id: str, text: str = "", *, acceptance: Acceptance | None = None) -> Requirement:
@@ -411,6 +415,8 @@ class DrivingQuality:
         """
         if WHOLE_DRIVE in self.sectors:
             return (WHOLE_DRIVE,)
+        if scenario.sectors:
+            return tuple(one for one in scenario.sectors if not self.sectors or one in self.sectors)
         name, _, place = scenario.simulator.partition(":")
         if name != "world":
             if not self.sectors:
@@ -440,6 +446,7 @@ class _ScenarioForm(BaseModel):
     options: dict[str, Any] = Field(default_factory=dict)
     limits: dict[str, Any] = Field(default_factory=dict)
     frames: Kept = "none"
+    sectors: dict[str, str] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
@@ -456,6 +463,7 @@ class _QualityForm(BaseModel):
     sectors: list[str] = Field(default_factory=list)
     events: list[str] = Field(default_factory=lambda: list(FATAL_EVENTS))
     settings: dict[str, Any] = Field(default_factory=dict)
+    repeats: int = 1
 
 
 def _scenario(form: _ScenarioForm) -> Scenario:
@@ -468,7 +476,8 @@ def _scenario(form: _ScenarioForm) -> Scenario:
         if isinstance(events, str) or not isinstance(events, Sequence):
             raise InputError(f"events must be a list, got {events!r}")
         limits["events"] = tuple(events)
-    return Scenario(form.simulator, FrozenDict(form.options), DriveLimits(**limits), form.frames)
+    options, sectors = FrozenDict(form.options), FrozenDict(form.sectors)
+    return Scenario(form.simulator, options, DriveLimits(**limits), form.frames, sectors)
 
 
 def _number(name: str, value: object) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from roadworthy._frozen import FrozenDict, ReadOnlyArrays
-from roadworthy.errors import FrameError, OntologyError
+from roadworthy.errors import FrameError, OntologyError, told_as
 from roadworthy.frames.formats import files, maite
 from roadworthy.ontology import ontology
 
@@ -99,10 +99,8 @@ def checked_named(
         for key, value in described.items():
             if not isinstance(key, str) or not isinstance(value, str):
                 raise FrameError(f"attributes of box {index} must map words to words, got {key!r}: {value!r}")
-        try:
+        with told_as(OntologyError, f"box {index}", OntologyError):
             element, implied = ontology().resolve_with_properties(word)
-        except OntologyError as error:
-            raise OntologyError(f"box {index}: {error}") from None
         for key, value in implied.items():
             if described.get(key, value) != value:
                 must = f"its {key} must be {value!r}, got {described[key]!r}"

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from roadworthy._frozen import ReadOnlyArrays, read_only
-from roadworthy.errors import FrameError
+from roadworthy.errors import FrameError, told_as
 
 FRONT, REAR, HALF_WIDTH = 2.0, 2.3, 0.9
 """Of the vehicle: metres from below its camera to its front and its rear, and half its width."""
@@ -34,10 +34,8 @@ class PlannedPath(ReadOnlyArrays):
     times: NDArray[np.float64]
 
     def __init__(self, points: ArrayLike, times: ArrayLike) -> None:
-        try:
+        with told_as(FrameError, "points and times of a path must be numbers", TypeError, ValueError):
             points, times = np.array(points, np.float64), np.array(times, np.float64)
-        except (TypeError, ValueError) as error:
-            raise FrameError(f"points and times of a path must be numbers: {error}") from error
         if points.ndim != 2 or points.shape[1:] != (2,) or not len(points):
             raise FrameError(f"points of a path must be n × 2, metres ahead and right, got {points.shape}")
         if times.shape != (len(points),):

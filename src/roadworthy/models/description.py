@@ -10,6 +10,7 @@ import dataclasses
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import UnionType
@@ -17,10 +18,10 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
-from roadworthy._files import numbered_names
+from roadworthy._files import numbered_names, rendered
 from roadworthy._yaml import Place, check_form, read_yaml
 from roadworthy.class_lists import class_lists
-from roadworthy.errors import InputError, suggest
+from roadworthy.errors import InputError, suggest, told_as
 from roadworthy.frames import SignalUnits
 from roadworthy.models.detection import DetectionOutput
 from roadworthy.models.images import ImageInput
@@ -242,11 +243,9 @@ def _classes(text: str, where: str, folder: Path) -> list[str]:
     if "," in text or suffix not in (".names", ".txt", ".json"):
         return [part.strip() for part in text.split(",")]
     path = folder / text
-    try:
+    with told_as(InputError, f"{where}: cannot read the class names {path}", OSError, ValueError):
         content = path.read_text("utf-8-sig")
         found = json.loads(content) if suffix == ".json" else content.splitlines()
-    except (OSError, ValueError) as error:
-        raise InputError(f"{where}: cannot read the class names {path}: {error}") from error
     if isinstance(found, dict) and set(found) == {str(number) for number in range(len(found))}:
         found = [found[str(number)] for number in range(len(found))]
     if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
@@ -256,10 +255,8 @@ def _classes(text: str, where: str, folder: Path) -> list[str]:
 
 def _built(build: Callable[[], Any], where: str) -> Any:
     """Build a part of the spec, and say where it is written if it cannot be."""
-    try:
+    with told_as(InputError, f"{where}", InputError):
         return build()
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from None
 
 
 def sections(spec: ModelSpec[Any]) -> dict[str, Any]:
@@ -309,8 +306,34 @@ def draft_description(reference: str, runtime: Runtime) -> str:
         reference: The model as it was named, such as ``onnx:nets/net.onnx``; it lies beside the description.
         runtime: What runs the network.
     """
-    lines = [*_name_lines(reference), *_input_lines(runtime.input), *_output_lines(runtime.outputs)]
-    return "\n".join([*lines, ""])
+    seen: ImageInput | None = None
+    shape = () if runtime.input is None else runtime.input.shape
+    history = (shape[1] or 1) - 1 if len(shape) == 5 else 0
+    for guess in (ImageInput(history=history), ImageInput(color="gray", history=history)):
+        with suppress(InputError):
+            seen = guess.completed(shape, None if runtime.input is None else runtime.input.dtype)
+            break
+    sizes = [[size for size in one.shape[1:] if size is not None] for one in runtime.outputs]
+    # Of an output with a free axis it is not known how many numbers it gives.
+    known = [
+        math.prod(one)
+        for one, of in zip(sizes, runtime.outputs, strict=True)
+        if len(one) == len(of.shape[1:])
+    ]
+    return rendered(
+        Path(__file__).with_name("draft.yaml.jinja"),
+        names=[*_name_lines(reference)],
+        declared=runtime.input,
+        seen=seen,
+        history=history,
+        outputs=runtime.outputs,
+        ranks=[len(one.shape) for one in runtime.outputs],
+        known=known,
+        signals=_likely_signals(runtime.outputs, max(1, sum(known))),
+        most_signals=_MOST_SIGNALS,
+        class_list=_class_list,
+        head=_likely_head(runtime.outputs),
+    )
 
 
 def ready_description(reference: str, recognised: Recognised, options: Mapping[str, object]) -> str:
@@ -335,68 +358,11 @@ def _name_lines(reference: str) -> Iterator[str]:
     yield f"name: {Path(path).stem or kind}"
 
 
-def _input_lines(declared: Tensor | None) -> Iterator[str]:
-    seen: ImageInput | None = None
-    shape = () if declared is None else declared.shape
-    history = (shape[1] or 1) - 1 if len(shape) == 5 else 0
-    for guess in (ImageInput(history=history), ImageInput(color="gray", history=history)):
-        try:
-            seen = guess.completed(shape, None if declared is None else declared.dtype)
-            break
-        except InputError:
-            continue
-    yield "input:"
-    if seen is None:
-        yield "  # how frames become this input is yours to say: " + str(declared)
-    if seen is not None and seen.width is not None:
-        yield f"  width: {seen.width}"
-        yield f"  height: {seen.height}"
-    if seen is not None and shape:
-        yield f"  layout: {seen.layout}"
-    gray = seen is not None and seen.color == "gray"
-    yield "  color: gray" if gray else "  color: rgb            # or bgr, yuv"
-    if seen is None or seen.dtype != "uint8":
-        yield "  range: [0, 1]         # what black and white become; or [-1, 1], [0, 255]"
-    if history:
-        yield f"  history: {history}"
-    yield "  # crop: [0.4, 0.1]    # what is cut off above and below, as a share of the height"
-
-
-def _output_lines(outputs: Sequence[Tensor]) -> Iterator[str]:
-    yield "output:"
-    ranks = {len(one.shape) for one in outputs}
-    sizes = [[size for size in one.shape[1:] if size is not None] for one in outputs]
-    # Of an output with a free axis it is not known how many numbers it gives.
-    known = [math.prod(one) for one, of in zip(sizes, outputs, strict=True) if len(one) == len(of.shape[1:])]
-    if ranks <= {0, 1, 2} and sum(known) <= _MOST_SIGNALS:
-        yield from _signal_lines(outputs, max(1, sum(known)))
-    elif len(outputs) == 1 and ranks == {2}:
-        yield "  task: classification"
-        yield f"  classes: {_class_list(known[0])}   # their names, in the order of the numbers"
-        yield "  activation: softmax   # or none, if the network ends with it; sigmoid"
-    elif len(outputs) == 1 and ranks == {4}:
-        yield "  task: segmentation"
-        names = _class_list(outputs[0].shape[1] or 2)
-        yield f"  classes: {names}   # their names, in the order of the numbers"
-    else:
-        yield "  task: detection"
-        yield f"  head: {_likely_head(outputs)}   # or yolov5, yolov8, darknet, rows, ssd, separate"
-        yield "  classes: [pedestrian, car]   # their names, in the order of the numbers, or a file of them"
-        yield "  score_threshold: 0.25"
-
-
-def _signal_lines(outputs: Sequence[Tensor], count: int) -> Iterator[str]:
-    """Yield what so many numbers are: as the outputs are called, where they say it, or the usual."""
+def _likely_signals(outputs: Sequence[Tensor], count: int) -> list[str]:
+    """Return what so many numbers are: as the outputs are called, where they say it, or the usual."""
     named = [next((one for one in _SIGNALS if one[:5] in output.name.lower()), "") for output in outputs]
-    if len(named) != count or not all(named) or len(set(named)) != count:
-        named = list(_SIGNALS[:count])
-    yield f"  signals: [{', '.join(named)}]   # what the numbers are, in their order"
-    yield "  units:"
-    if "steering" in named:
-        yield "    steering: deg       # or rad, or a number: how many degrees 1 is"
-        yield "    steering_positive: right   # or left"
-    if "speed" in named:
-        yield "    speed: m/s          # or km/h, mph"
+    told = len(named) == count == len(set(named)) and all(named)
+    return named if told else list(_SIGNALS[:count])
 
 
 def _class_list(count: int) -> str:

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._http import Endpoint, NoAnswer, UnusableAnswer, excerpt
-from roadworthy.errors import InputError, SystemUnderTestError
+from roadworthy.errors import InputError, SystemUnderTestError, told_as
 from roadworthy.frames import Frame
 from roadworthy.images import encode_image
 from roadworthy.models.images import ImageInput
@@ -208,10 +208,8 @@ class KServeRuntime(OpensLater):
     @cached_property
     def _told(self) -> dict[str, Any]:
         endpoint = self._asked()
-        try:
+        with told_as(InputError, "cannot ask the server about its model", NoAnswer, UnusableAnswer):
             return _document(endpoint, endpoint.get())
-        except (NoAnswer, UnusableAnswer) as reason:
-            raise InputError(f"cannot ask the server about its model: {reason}") from None
 
     @cached_property
     def _takes_bytes(self) -> bool:

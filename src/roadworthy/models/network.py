@@ -29,6 +29,7 @@ from roadworthy.errors import (
     SystemUnderTestError,
     check_number,
     shortened,
+    told_as,
 )
 from roadworthy.frames import Frame
 from roadworthy.models.images import ImageInput, View
@@ -480,11 +481,9 @@ def _array(value: object) -> Any:
         return np.asarray(value)
     except ValueError:
         pass
-    try:
+    with told_as(SystemUnderTestError, "an answer has lists in it that are no arrays", ValueError):
         # Images with different numbers of boxes.
         return [np.asarray(one) for one in value]  # type: ignore[attr-defined]
-    except ValueError as error:
-        raise SystemUnderTestError(f"an answer has lists in it that are no arrays: {error}") from error
 
 
 def late(name: str, frames: Sequence[Frame], seconds: float | None) -> SystemUnderTestError:

@@ -83,13 +83,8 @@ class RegressionOutput:
 
     def decode(self, arrays: Arrays, views: Sequence[View]) -> list[Signals]:
         """Return the signals for a batch."""
-        rows = [array.reshape(len(views), -1) for array in dense(arrays, views, self.outputs)]
-        table = np.concatenate(rows, axis=1).astype(np.float64)
-        if table.shape[1] != len(self.signals):
-            raise SystemUnderTestError(
-                f"expected {len(self.signals)} numbers per image ({', '.join(self.signals)}), "
-                f"got {table.shape[1]} from {shapes(arrays)}; correct signals or outputs"
-            )
+        found, told = dense(arrays, views, self.outputs), f" ({', '.join(self.signals)})"
+        table = _numbers(found, arrays, len(self.signals), told, "signals")
         return [self.signals_of(row) for row in table.tolist()]
 
     def signals_of(self, values: Sequence[float]) -> Signals:
@@ -150,12 +145,8 @@ class ClassificationOutput:
 
     def decode(self, arrays: Arrays, views: Sequence[View]) -> list[ClassScores]:
         """Return the class scores for a batch."""
-        scores = only(arrays, views, self.outputs).reshape(len(views), -1).astype(np.float64)
-        if scores.shape[1] != len(self.classes):
-            raise SystemUnderTestError(
-                f"expected {len(self.classes)} numbers per image, one per class, "
-                f"got {scores.shape[1]} from {shapes(arrays)}; correct classes or outputs"
-            )
+        found = [only(arrays, views, self.outputs)]
+        scores = _numbers(found, arrays, len(self.classes), ", one per class", "classes")
         if self.activation == "softmax":
             scores = np.exp(scores - scores.max(axis=1, keepdims=True))
             scores /= scores.sum(axis=1, keepdims=True)
@@ -326,13 +317,8 @@ class PathOutput:
 
     def decode(self, arrays: Arrays, views: Sequence[View]) -> list[PlannedPath]:
         """Return the paths for a batch."""
-        rows = [array.reshape(len(views), -1) for array in dense(arrays, views, self.outputs)]
-        table = np.concatenate(rows, axis=1).astype(np.float64)
-        if table.shape[1] != 2 * len(self.times):
-            raise SystemUnderTestError(
-                f"expected {2 * len(self.times)} numbers per image, two for each of its points, "
-                f"got {table.shape[1]} from {shapes(arrays)}; correct times or outputs"
-            )
+        found = dense(arrays, views, self.outputs)
+        table = _numbers(found, arrays, 2 * len(self.times), ", two for each of its points", "times")
         return [self.path_of(row) for row in table]
 
     def path_of(self, values: Scores) -> PlannedPath:
@@ -350,6 +336,17 @@ class PathOutput:
 
 
 _NEAREST = 1e-3  # metres, so that a network that answers 0 does not divide by it
+
+
+def _numbers(found: Sequence[NDArray[Any]], arrays: Arrays, count: int, told: str, wrong: str) -> Scores:
+    """Return so many numbers for each image, out of one output or several."""
+    table = np.concatenate([one.reshape(len(one), -1) for one in found], axis=1).astype(np.float64)
+    if table.shape[1] != count:
+        raise SystemUnderTestError(
+            f"expected {count} numbers per image{told}, got {table.shape[1]} from {shapes(arrays)}; correct "
+            f"{wrong} or outputs"
+        )
+    return table
 
 
 def words_for(classes: Sequence[str], class_names: Names) -> list[str | None]:

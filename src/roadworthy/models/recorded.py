@@ -12,7 +12,7 @@ import numpy as np
 from roadworthy._files import is_file, is_folder, naming, read_json, read_text
 from roadworthy._tables import Table
 from roadworthy.cases import Prediction
-from roadworthy.errors import InputError, SystemUnderTestError
+from roadworthy.errors import InputError, SystemUnderTestError, told_as
 from roadworthy.frames import Boxes, Frame, PlannedPath, Signals
 from roadworthy.models.detection import DetectionOutput
 from roadworthy.models.network import ModelSpec
@@ -92,12 +92,8 @@ class Recorded:
                 f"{len(self)} records{f', such as {shown}' if shown else ''}"
             )
         record: Prediction = self._records[frame.id]
-        try:
+        with told_as(SystemUnderTestError, f"the record for frame {frame.id!r} cannot be used", InputError):
             return record if self._read is None else self._read(record)
-        except InputError as error:
-            raise SystemUnderTestError(
-                f"the record for frame {frame.id!r} cannot be used: {error}"
-            ) from error
 
 
 @models.register(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from roadworthy._files import BROKEN_ZIP, check_zip
 from roadworthy._importing import imported, required, sources_of
-from roadworthy.errors import InputError, shortened
+from roadworthy.errors import InputError, shortened, told_as
 from roadworthy.frames import Frame
 from roadworthy.models.network import (
     ModelSpec,
@@ -107,13 +107,11 @@ def torch_device(device: str, label: str) -> str:
     wanted = wanted_device(device)
     if wanted == "auto":
         return "cuda" if library.cuda.is_available() else "cpu"
-    try:
+    with told_as(InputError, f"{label} cannot run on device {wanted!r}", RuntimeError):
         if library.device(wanted).type != "cuda":
             library.zeros(1, device=wanted)
         elif (library.device(wanted).index or 0) >= library.cuda.device_count():
             raise RuntimeError(f"torch finds {library.cuda.device_count()} GPUs")
-    except RuntimeError as error:
-        raise InputError(f"{label} cannot run on device {wanted!r}: {str(error).splitlines()[0]}") from error
     return wanted
 
 
@@ -222,10 +220,8 @@ def _read_safetensors(path: Path) -> Any:
     library = required("safetensors.torch", extra="torch", purpose="load .safetensors weights")
     from safetensors import SafetensorError
 
-    try:
+    with told_as(InputError, f"cannot read the weights {path}", SafetensorError):
         return library.load_file(path)
-    except SafetensorError as error:
-        raise InputError(f"cannot read the weights {path}: {error}") from error
 
 
 def _read_pickle(path: Path, instead: str, script: str) -> Any:

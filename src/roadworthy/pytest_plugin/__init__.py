@@ -7,6 +7,7 @@ turns it off.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,14 +15,6 @@ import pytest
 
 if TYPE_CHECKING:
     from roadworthy.pytest_plugin.collecting import RequirementFile
-
-__all__ = [
-    "pytest_addoption",
-    "pytest_collect_file",
-    "pytest_collection_modifyitems",
-    "pytest_configure",
-    "pytest_report_header",
-]
 
 _ENDINGS = (".rules", ".bbsl")
 _SUITES = (".suite.yaml", ".suite.yml")
@@ -34,54 +27,11 @@ _MARKER = (
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options and settings."""
     group = parser.getgroup("roadworthy", "rules, specifications and suites for driving models")
-    group.addoption(
-        "--roadworthy-model",
-        action="append",
-        metavar="MODEL",
-        help="test *.rules and *.bbsl on this model: a name, kind:path or a model.yaml; repeatable",
-    )
-    group.addoption(
-        "--roadworthy-data", metavar="DATA", help="the frames for *.rules and *.bbsl: a name or name:path"
-    )
-    group.addoption(
-        "--roadworthy-option",
-        action="append",
-        metavar="KEY=VALUE",
-        help="an option of that data, such as weather=rain; repeatable",
-    )
-    group.addoption(
-        "--roadworthy-sample", type=int, metavar="N", help="at most so many frames, spread over the data"
-    )
-    group.addoption(
-        "--roadworthy-accept", metavar="SHARE", help="which share of the cases may fail, such as 5%%"
-    )
-    group.addoption("--roadworthy-seed", type=int, metavar="N", help="the seed of all that is drawn by lot")
-    group.addoption(
-        "--roadworthy-out",
-        metavar="FOLDER",
-        help="keep rows and pictures here; in pytest's temporary folder if left out",
-    )
-    group.addoption(
-        "--roadworthy-allow-commands",
-        action="store_true",
-        help="let image engines that suites name run programs and code",
-    )
-    parser.addini("roadworthy_model", "models that *.rules and *.bbsl are tested on", "linelist", [])
-    parser.addini("roadworthy_data", "the frames for *.rules and *.bbsl", default="world")
-    parser.addini("roadworthy_option", "options of that data, key=value", "linelist", [])
-    parser.addini("roadworthy_sample", "at most so many frames", default="")
-    parser.addini("roadworthy_accept", "which share of the cases may fail", default="0")
-    parser.addini("roadworthy_seed", "the seed of all that is drawn by lot", default="0")
-    parser.addini("roadworthy_bindings", "a YAML file of bindings for *.bbsl", default="")
-    parser.addini(
-        "roadworthy_inconclusive", "what a requirement without a conclusion is: fail or skip", default="fail"
-    )
-    parser.addini(
-        "roadworthy_xfail",
-        "requirements that are known to be violated, with the reason: 'R3[dave2]: does not see cyclists'",
-        "linelist",
-        [],
-    )
+    declared = json.loads(Path(__file__).with_name("options.json").read_text("utf-8"))
+    for name, how in declared["options"].items():
+        group.addoption(name, **(how | {"type": int} if "type" in how else how))
+    for name, how in declared["settings"].items():
+        parser.addini(name, **how)
 
 
 def pytest_configure(config: pytest.Config) -> None:

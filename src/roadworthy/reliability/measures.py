@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._options import parse_call
+from roadworthy._tables import as_float
 from roadworthy.cases import ClassScores, Prediction
 from roadworthy.errors import InputError, NotApplicable, SystemUnderTestError, check_known, suggest
 from roadworthy.frames import Frame, Signals
@@ -333,10 +334,7 @@ def _value(key: str, text: str, kind: str) -> object:
         return tuple(one.strip() for one in text.split("+"))
     if not kind.startswith("float"):
         return text
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
+    number = as_float(text)
     if not math.isfinite(number):
         raise InputError(f"{key} must be a number, got {text!r}")
     return number

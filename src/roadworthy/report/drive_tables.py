@@ -6,7 +6,7 @@ import json
 import math
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from roadworthy.driving.metrics import (
     primitives,
     unit_of,
 )
+from roadworthy.driving.repeats import Repeats
 from roadworthy.driving.requirements import DrivingQuality
 from roadworthy.driving.simulators.scenarios import kept_drive
 from roadworthy.errors import InputError
@@ -210,8 +211,47 @@ def write_rows(rows: Sequence[Mapping[str, object]], path: Path) -> None:
     write_text(path, csv_text(columns, ([one.get(name) for name in columns] for one in rows)))
 
 
+REPEATS_FILE = "repeats.csv"
+"""What the file of a run is called that tells how far repeated drives differ."""
+
+
+def spread_rows(result: SuiteResult) -> Rows:
+    """Return how the metrics of repeated drives spread, a row for each requirement, model and metric."""
+    return [
+        {
+            "requirement": trial.requirement.id,
+            "model": model,
+            **asdict(spread),
+            "unit": unit_of(spread.metric),
+        }
+        for trial, model in result.plan.pairs
+        if isinstance(asked := trial.part.inside, DrivingQuality) and asked.repeats > 1
+        for spread in Repeats.kept(result.folder, trial.requirement.id, model, asked).spread(
+            asked.metric_settings()
+        )
+    ]
+
+
+def write_repeats(result: SuiteResult) -> None:
+    """Write how far repeated drives differ, where drives were repeated."""
+    if rows := spread_rows(result):
+        write_rows(rows, result.folder / REPEATS_FILE)
+
+
+def spread_table(rows: Rows) -> ResultTable:
+    """Return how some metrics spread, for people."""
+    columns = ("mean", "between_repeats", "between_scenarios")
+    cells = tuple(
+        (row["metric"], *("" if row[name] is None else f"{row[name]:.3g}" for name in columns), row["unit"])
+        for row in rows
+        if row["metric"] in SHOWN
+    )
+    heads = ("metric", "mean", "SD between repeats", "SD between scenarios", "unit")
+    return ResultTable("Whole drives", heads, cells)
+
+
 class DriveReport:
-    """The one drive of a run: its files, and what is told about it.
+    """The drive of a run, or the first of its repeats that failed: its files, and what is told about it.
 
     Args:
         result: The run, of one requirement with one scenario on one model.
@@ -227,14 +267,23 @@ class DriveReport:
         self.folder, self._settings = result.folder, quality.metric_settings()
         (self._scenario,) = quality.scenarios
         self._model = result.plan.models[model].form.model
-        self._kept, self._frames = kept_drive(result.folder, trial.requirement.id, model)
+        kept = [
+            kept_drive(result.folder, trial.requirement.id, model, number + 1)
+            for number in range(quality.repeats)
+        ]
+        self._driven = [
+            (number, read_recorded(file)) for number, (file, _) in enumerate(kept) if file.is_file()
+        ]
+        failed = (number for number, drive in self._driven if failing_sectors(drive))
+        self._kept, self._frames = kept[next(failed, self._driven[0][0] if self._driven else 0)]
+        self._spread = spread_rows(result)
         self.video: str | None = None
         self.problem = ""
 
     @property
     def driven(self) -> bool:
         """Whether anything was driven before the model or the simulator failed."""
-        return self._kept.is_file()
+        return bool(self._driven)
 
     @cached_property
     def drive(self) -> Drive:
@@ -257,6 +306,7 @@ class DriveReport:
             "metrics": {name: value for name, value in whole.items() if name not in ("drive", "sector")},
             "folder": str(self.folder),
             "video": self.video,
+            **({"repeats": self._spread} if self._spread else {}),
         }
 
     def write(self, metric: str, video: str, ending: str, *, frames: bool) -> None:
@@ -295,10 +345,15 @@ class DriveReport:
         facts = drive_facts(self.drive)
         far = f"{facts['metres']:.0f} m in " if isinstance(facts["metres"], float) else ""
         names = [DRIVE_FILE, "metrics.csv", "drive.json", "drive.png", *([self.video] if self.video else [])]
-        if (self.folder / FRAMES_FILE).is_file():
-            names.append(FRAMES_FILE)
+        names += [name for name in (FRAMES_FILE, REPEATS_FILE) if (self.folder / name).is_file()]
         driven = f"{self.drive.ended}, {far}{self.drive.duration:.1f} s"
+        repeated = [
+            (str(number + 1), one.ended, f"{one.duration:.1f} s", ", ".join(failing_sectors(one)) or "none")
+            for number, one in self._driven
+        ]
+        repeats = ResultTable("", ("repeat", "ended", "after", "failing sectors"), tuple(repeated))
         return [
+            *((repeats, spread_table(self._spread)) if self._spread else ()),
             f"{self.drive.name} in {self._scenario.simulator}: {driven}",
             sector_table(self._sectors, partial=partial_sectors(self.drive)),
             {

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from base64 import b64decode, b64encode
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import cv2
 import numpy as np
@@ -28,6 +28,7 @@ from roadworthy.models.onnx import wanted_threads
 from roadworthy.runs.store import Row, StoredRun, shown_images
 
 Features = NDArray[np.float32]
+_Pictures: TypeAlias = tuple[str, ...]
 
 _FAILURES = 20_000  # the worst of them
 _LOT = 200
@@ -77,16 +78,18 @@ def kinds_of(
             f"Kinds can be told of {_LEAST} failures with pictures or more; this run has {len(rows)}."
         )
     network = StreetNetwork(threads=1)
-    # Together with others of the same frame, and other models' of the same pair: each is looked at once.
     rows = sorted(rows, key=lambda row: str(row["images"]))
-    scene = lru_cache(_LOT)(lambda digest: _scene(network, run.image(digest)))
-    look = lru_cache(_LOT)(lambda *pictures: _look(run, pictures, scene))
-    looks: list[_Look | None] = []
+    pairs = [tuple(shown_images(row)) for row in rows]
+    scenes: dict[_Pictures, set[_Pictures]] = {}
+    for pair in pairs:
+        scenes.setdefault(pair[:1], set()).add(pair)
+    lots, looks = list(scenes.values()), dict[_Pictures, _Look]()
     with ThreadPoolExecutor(wanted_threads(0) or None) as pool:
-        for first in range(0, len(rows), _LOT):
-            progress(f"Looking at {len(rows):,} failures.", first / len(rows))
-            looks += pool.map(lambda row: look(*shown_images(row)), rows[first : first + _LOT])
-    seen = [(row, look) for row, look in zip(rows, looks, strict=True) if look is not None]
+        for first in range(0, len(lots), _LOT):
+            progress(f"Looking at {len(rows):,} failures.", first / len(lots))
+            for found in pool.map(partial(_looks, run, network), lots[first : first + _LOT]):
+                looks |= found
+    seen = [(row, looks[pair]) for row, pair in zip(rows, pairs, strict=True) if pair in looks]
     if len(seen) < _LEAST:
         raise InputError("The pictures of the failures cannot be read: were they moved?")
     progress("Finding what is alike.", None)
@@ -112,9 +115,13 @@ def _change(row: Row) -> str:
     return next((str(row[one]) for one in _CHANGES if row.get(one)), "")
 
 
+def _small(path: Path) -> Image:
+    return np.asarray(cv2.resize(read_image(path), (_WIDE, _TALL), interpolation=cv2.INTER_AREA), np.uint8)
+
+
 def _scene(network: StreetNetwork, path: Path) -> tuple[Image, Features, Features]:
     """Return a picture in the size that is looked at, and how likely each class is, in detail and roughly."""
-    image = np.asarray(cv2.resize(read_image(path), (_WIDE, _TALL), interpolation=cv2.INTER_AREA), np.uint8)
+    image = _small(path)
     scores = network.scores(np.stack(cv2.split(image), dtype=np.float32)[None])[0][0]
     likely = np.exp(scores - scores.max(axis=0))
     likely /= likely.sum(axis=0)
@@ -122,14 +129,18 @@ def _scene(network: StreetNetwork, path: Path) -> tuple[Image, Features, Feature
     return image, likely, np.concatenate(layout)
 
 
-def _look(
-    run: StoredRun, pictures: Sequence[str], scene: Callable[[str], tuple[Image, Features, Features]]
-) -> _Look | None:
-    try:
-        before, likely, layout = scene(pictures[0])
-        after = cv2.resize(read_image(run.image(pictures[-1])), (_WIDE, _TALL), interpolation=cv2.INTER_AREA)
-    except (RoadworthyError, IndexError):
-        return None
+def _looks(run: StoredRun, network: StreetNetwork, lot: Collection[_Pictures]) -> dict[_Pictures, _Look]:
+    """Return what failures with the same picture before look like; it goes through the network once."""
+    found = dict[_Pictures, _Look]()
+    with suppress(RoadworthyError, IndexError):
+        scene = _scene(network, run.image(next(iter(lot))[0]))
+        for pictures in lot:
+            with suppress(RoadworthyError):
+                found[pictures] = _look(*scene, _small(run.image(pictures[-1])))
+    return found
+
+
+def _look(before: Image, likely: Features, layout: Features, after: Image) -> _Look:
     red, green, blue = cv2.split(cv2.absdiff(after, before))
     apart = cv2.max(cv2.max(red, green), blue)
     changed = np.asarray(cv2.threshold(apart, _SEEN, 1, cv2.THRESH_BINARY)[1], np.uint8)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from roadworthy._yaml import read_yaml
 from roadworthy.bbsl import parse
 from roadworthy.bbsl.bindings import Bindings, Exists
 from roadworthy.bbsl.checking.results import PROPERTIES
@@ -24,24 +26,11 @@ OBJECTS = 40
 """How many vehicles there are."""
 _STEP = 0.5  # pixels from one vehicle to the next
 
-SPECIFICATION = f"""
-exfunction vehicle(): bb endexfunction
-case stop PROJ_y.lower(vehicle()) <= {_BORDER:g} endcase
-case NOT stop PROJ_y.lower(vehicle()) > {_BORDER:g} endcase
-"""
+_TEXTS: Mapping[str, str] = read_yaml(Path(__file__).with_name("texts.yaml"), "file of texts", "texts").data
+SPECIFICATION = _TEXTS["stopping"].format(border=_BORDER)
 """Stop for a vehicle whose lower edge is near the lower edge of the image."""
 
-_TRACKED = """
-exfunction vehicleExists(): bool vehicle(): bb endexfunction
-precondition [vehicleExists() = true] endprecondition
-case kept always[1, 2] (vehicleExists() = true) endcase
-case lost eventually[1, 2] (vehicleExists() = false) endcase
-"""
-PRESENT = """
-exfunction anybody(): bool endexfunction
-case present anybody() = true endcase
-case absent anybody() = false endcase
-"""
+PRESENT = _TEXTS["present"]
 """Whether there is a vehicle at all: a specification of whole frames."""
 ANYBODY = Bindings({"anybody": Exists("vehicle")})
 _GHOST = (10, 120, 60, 155)
@@ -161,7 +150,7 @@ def _flickering(size: float, bench: FaultBench) -> Sighting:
     def detect(frame: Frame) -> Boxes:
         return Boxes.empty() if 10 <= number_of(frame) < 10 + size else true_boxes(frame)
 
-    result = run_detector(answering(detect), _TRACKED, seed=bench.seed)
+    result = run_detector(answering(detect), _TEXTS["tracked"], seed=bench.seed)
     violated = result.counts[Status.VIOLATED]
     return Sighting(violated > 0, f"{violated} of {sum(result.counts.values())} tracks violate it")
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from roadworthy._files import rendered
 from roadworthy._version import __version__
 from roadworthy.errors import MissingExtraError, check_known
 from roadworthy.result_tables import ResultTable, markdown_text
@@ -256,30 +257,18 @@ def as_markdown(report: Report) -> str:
         **{name: str(value) for name, value in document["host"].items()},
         "libraries": ", ".join(f"{name} {version}" for name, version in document["libraries"].items()),
     }
-    lines = [f"# Self-test of Roadworthy {__version__}", "", sentence(report), ""]
-    lines += ["Where a number is known, it counts as found only if the tool reports it.", ""]
-    rows = (f"| {name} | {markdown_text(value)} |" for name, value in facts.items())
-    lines += ["| | |", "|---|---|", *rows, ""]
-    lines += [malfunction_table(report).markdown(), fault_table(report).markdown()]
-    lines += ["## Faults that are not found, or not below a size", ""]
-    lines += [
-        f"- **{one.fault.id}**: {one.fault.limitation}" for one in report.results if one.fault.limitation
-    ]
-    lines += ["", "## Every trial", ""]
-    for method in faults.METHODS:
-        for one in (result for result in report.results if result.fault.method == method):
-            lines += [f"### {one.fault.id}", ""]
-            lines += [f"Seeded: {one.fault.text}.  ", f"Sound: {one.fault.sound}.", ""]
-            lines += [f"- {line}" for line in _answers(one)] + [""]
-    return "\n".join(lines)
+    return rendered(
+        Path(__file__).with_name("report.md.jinja"),
+        version=__version__,
+        summary=sentence(report),
+        facts=facts,
+        markdown_text=markdown_text,
+        tables=[malfunction_table(report), fault_table(report)],
+        results=sorted(report.results, key=lambda one: faults.METHODS.index(one.fault.method)),
+        answer=_answer,
+    )
 
 
-def _answers(result: faults.FaultResult) -> list[str]:
-    if result.trouble:
-        return [f"{result.standing.value}: {markdown_text(result.trouble)}"]
-    said = [] if result.sound is None else [("sound", result.sound)]
-    said += [(result.fault.told(size), seen) for size, seen in sorted(result.seen.items())]
-    return [
-        f"{markdown_text(size)}: {'**found**' if seen.found else 'not found'}. {markdown_text(seen.said)}"
-        for size, seen in said
-    ]
+def _answer(size: str, seen: faults.Sighting) -> str:
+    found = "**found**" if seen.found else "not found"
+    return f"- {markdown_text(size)}: {found}. {markdown_text(seen.said)}"

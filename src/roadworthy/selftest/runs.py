@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from roadworthy._files import sha256_of, write_text
+from roadworthy._yaml import read_yaml
 from roadworthy.cases import Status
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame
@@ -27,17 +28,7 @@ from roadworthy.selftest.simulating import LEAST, KnownClusters, simulate
 from roadworthy.statistics import clopper_pearson_upper
 
 _REPETITIONS = 150
-_SUITE = """\
-suite: Seeded
-models:
-  mine: dave2
-data:
-  day: {data: world:town, sample: 2}
-requirements:
-  night:
-    rule: If the driving time changes into night, then the ego-vehicle should slow down.
-    data: day
-"""
+_SUITE = read_yaml(Path(__file__).with_name("texts.yaml"), "file of texts", "texts").data["suite"]
 
 
 def stored(folder: Path, system: FrameFunction, **how: Any) -> RunResult:

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._files import appearing, write_json, write_text
+from roadworthy._tables import as_float
 from roadworthy.errors import InputError, check_choice, check_number
 from roadworthy.images import read_image, write_image
 from roadworthy.reliability.human import HumanData
@@ -385,10 +386,7 @@ def _check_choice(answer: object, choices: Sequence[str]) -> None:
 
 
 def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1.0
+    seconds = as_float(text)
     if not 0 <= seconds < np.inf:
         raise InputError(f"time must be 0 seconds or more, got {text!r}")
     return seconds

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 
 from roadworthy._files import as_record, naming, read_json, write_json, write_text
 from roadworthy._tables import Table, csv_text
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, told_as
 
 PLAN, KEY, ANSWERS = "plan.json", "key.json", "answers.csv"
 _BROKEN = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError)
@@ -55,12 +55,9 @@ class StudyPlan:
         if not path.is_file():
             raise InputError(f"{folder}: expected the folder of {such}; there is no {KEY} in it")
         found = read_json(path)
-        try:
-            with naming(path):
-                dicts = {name: {one["id"]: one for one in found[name]} for name in cls.by_id}
-                return as_record(cls, {**found, **dicts})
-        except _BROKEN as error:
-            raise InputError(f"{path} must be the key of {such}: {error!r}") from error
+        with told_as(InputError, f"{path} must be the key of {such}", *_BROKEN), naming(path):
+            dicts = {name: {one["id"]: one for one in found[name]} for name in cls.by_id}
+            return as_record(cls, {**found, **dicts})
 
 
 def read_answers(
@@ -243,7 +240,7 @@ class Study(ABC):
         self.answers = AnswerFiles(folder, self.columns)
         path = folder / self.plan_file
         self.plan: Any = read_json(path)
-        try:
+        with told_as(InputError, f"{path} must be the plan of {self.title.lower()}", *_BROKEN):
             self.parts_of_plan: dict[str, list[dict[str, Any]]] = self._parts()
             self.ids = {name: {str(one["id"]) for one in items} for name, items in self.parts_of_plan.items()}
             items = [one for some in self.parts_of_plan.values() for one in some]
@@ -251,8 +248,6 @@ class Study(ABC):
                 [*self._other_files(), *(str(one[name]) for one in items for name in self.shown)]
             )
             self.wanted = int(self._prepare())
-        except _BROKEN as error:
-            raise InputError(f"{path} must be the plan of {self.title.lower()}: {error!r}") from error
 
     @abstractmethod
     def _parts(self) -> dict[str, list[dict[str, Any]]]:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import write_text
+from roadworthy._files import rendered, write_text
 from roadworthy._version import __version__
 from roadworthy.cases import Dataset, Prediction
 from roadworthy.errors import InputError, check_number
@@ -388,32 +388,16 @@ class Card:
 
     def to_markdown(self) -> str:
         """Return the card as a page for people."""
-        variant, taken = self.variant, self.variant.spec.input
-        facts = {
-            "network": f"{variant.architecture.summary} ({variant.architecture.paper})",
-            "answers": ", ".join(variant.outputs),
-            "input": f"{taken.width}x{taken.height}, {taken.color}"
-            + (f", {taken.history} earlier frames" if taken.history else ""),
-            "options": " ".join(f"{key}={size_text(value)}" for key, value in variant.options.items()),
-            "parameters": f"{self.parameters:,}",
-            "started from": self.start or "fresh weights",
-            "trained": f"{len(self.curve)} epochs on {self.device} in {self.seconds:.0f} s; {self.stopped}; "
-            f"weights of epoch {self.best_epoch}",
-            "versions": ", ".join(f"{name} {version}" for name, version in self.versions.items()),
-        }
-        facts |= {
-            one.role: f"{one.name}; {one.frames} samples" + (f"; SHA-256 {one.sha256}" if one.sha256 else "")
-            for one in self.data
-        }
-        measured = measures_table(self.measures)
-        lines = [f"# {markdown_text(variant.name)}", "", *_table(("", ""), list(facts.items()))]
-        lines += ["", "## How good it is", "", *_table(measured.columns, measured.rows)]
-        lines += ["", *(f"- {markdown_text(str(lap))}" for lap in self.laps)] if self.laps else []
-        lines += ["", "## How it was trained", ""]
-        lines += _table(("setting", "value"), list(dataclasses.asdict(self.settings).items()))
-        curve = [(str(one.epoch), f"{one.loss:.5f}", f"{one.validation_loss:.5f}") for one in self.curve]
-        lines += ["", "## How it went", "", *_table(("epoch", "loss", "validation loss"), curve)]
-        return "\n".join(lines) + "\n"
+        return rendered(
+            Path(__file__).with_name("card.md.jinja"),
+            card=self,
+            cell=lambda value: markdown_text(_text(value)),
+            options=" ".join(f"{key}={size_text(value)}" for key, value in self.variant.options.items()),
+            versions=", ".join(f"{name} {version}" for name, version in self.versions.items()),
+            measured=measures_table(self.measures),
+            settings=dataclasses.asdict(self.settings),
+            curve=[(str(one.epoch), f"{one.loss:.5f}", f"{one.validation_loss:.5f}") for one in self.curve],
+        )
 
 
 def json_text(document: Mapping[str, Any]) -> str:
@@ -425,11 +409,6 @@ def json_text(document: Mapping[str, Any]) -> str:
     """
     # NaN is no JSON, and other programs refuse it.
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
-    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
-    return lines + [f"| {' | '.join(markdown_text(_text(one)) for one in row)} |" for row in rows]
 
 
 def _text(value: object) -> str:

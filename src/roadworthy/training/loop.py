@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO, get_args, get_origin, get_type_hints
 
 from roadworthy._files import as_record, replacing, writing
-from roadworthy.errors import InputError, RoadworthyError
+from roadworthy.errors import InputError, RoadworthyError, reason, told_as
 from roadworthy.models.scorers import Measure
 from roadworthy.models.torch_module import imported_torch
-from roadworthy.models.zoo.catalogue import reason
 
 if TYPE_CHECKING:
     import torch
@@ -503,11 +502,9 @@ def chosen_device(name: str) -> torch.device:
     library = imported_torch("train a network")
     if name == "auto":
         name = "cuda" if library.cuda.is_available() else "cpu"
-    try:
+    with told_as(InputError, f"device {name!r} cannot be used", RuntimeError, AssertionError):
         device: torch.device = library.device(name)
         library.zeros(1, device=device).item()
-    except (RuntimeError, AssertionError) as error:
-        raise InputError(f"device {name!r} cannot be used: {reason(error)}") from error
     if device.type == "cuda" and device.index is None:
         device = library.device("cuda", library.cuda.current_device())
     return device

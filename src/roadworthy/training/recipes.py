@@ -11,8 +11,9 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
+from roadworthy._yaml import read_yaml
 from roadworthy.cases import Dataset
 from roadworthy.datasets import UdacityCh2Dataset, WorldCropsDataset, WorldDataset
 from roadworthy.errors import InputError, check_known
@@ -122,31 +123,20 @@ class Recipe:
         return kind.variant(self.outputs, self.options, small=bool(kind.small))
 
 
-# Networks as small as these gain nothing from 16 bits. A mirrored frame of the world drives on the left.
-_COMMON = Settings(epochs=60, patience=60, decay="cosine", precision="float32", seed=1)
-_WORLD = dataclasses.replace(_COMMON, epochs=30, batch=128, learning_rate=1e-3, mirror=0.0)
-_REAL = dataclasses.replace(_COMMON, batch=64, learning_rate=5e-4, mirror=0.5)
-_PERCEPTION = dataclasses.replace(
-    _COMMON, epochs=14, batch=64, learning_rate=2e-3, weight_decay=1e-5, brightness=0.3
-)
+_FILE = read_yaml(Path(__file__).with_suffix(".yaml"), "file of recipes", "settings and networks").data
+
+
+def _recipe(settings: str, own: Mapping[str, Any], options: Mapping[str, Any], **others: Any) -> Recipe:
+    known = {**_FILE["settings"]["all"], **_FILE["settings"][settings], **own}
+    return Recipe(settings=Settings(**known), options=_fixed(options), **_fixed(others))
+
+
+def _fixed(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: tuple(one) if isinstance(one, list) else one for key, one in given.items()}
+
 
 RECIPES: Mapping[str, Recipe] = {
-    "dave2": Recipe("dave2", _WORLD),
-    "epoch": Recipe("epoch", _WORLD),
-    "chauffeur": Recipe("chauffeur", dataclasses.replace(_WORLD, epochs=16), drive=12),
-    # The real images are 320×240, with the road in the lower half.
-    "dave2-udacity": Recipe(
-        "dave2", _REAL, ("steering",), {"crop": (0.45, 0.11), "dropout": 0.3}, data="udacity"
-    ),
-    "epoch-udacity": Recipe(
-        "epoch",
-        dataclasses.replace(_REAL, epochs=16),
-        ("steering",),
-        {"crop": (0.42, 0.0), "dropout": (0.25, 0.5), "width": 128, "height": 64},
-        data="udacity",
-    ),
-    "detector": Recipe("detector", _PERCEPTION, data="detector"),
-    "classifier": Recipe("classifier", dataclasses.replace(_PERCEPTION, batch=128), data="classifier"),
+    name: _recipe(**{"own": {}, "options": {}, **one}) for name, one in _FILE["networks"].items()
 }
 """The networks that can be made, by the names of their files."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from roadworthy._frozen import described, read_only
-from roadworthy.errors import FrameError, InputError, check_number
+from roadworthy.errors import FrameError, InputError, check_number, told_as
 from roadworthy.visual_change._fidelity import (
     ARRAYS,
     Doubles,
@@ -264,10 +264,8 @@ def _many(measure: Measure, references: Any, changes: Any, threads: int) -> Doub
     reference_of = _each_reference(references, changes)
 
     def value(index: int) -> float:
-        try:
+        with told_as(FrameError, f"in image {index}", FrameError):
             found: float = getattr(reference_of(index), measure)(changes[index])
-        except FrameError as error:
-            raise FrameError(f"in image {index}: {error}") from None
         return found
 
     if threads == 1 or len(changes) < 2:

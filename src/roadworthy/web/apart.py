@@ -36,7 +36,7 @@ from roadworthy.runs.model_notes import first_look
 from roadworthy.web.jobs.asks import read_ask
 from roadworthy.web.pages import PictureCache
 from roadworthy.web.previews import preview
-from roadworthy.web.showing import shrunk
+from roadworthy.web.showing import CLOSER
 from roadworthy.web.spec_text import statically_checked
 from roadworthy.web.working import Progress
 
@@ -186,7 +186,7 @@ _DOORS: Mapping[str, Callable[..., dict[str, Any]]] = {
     "network": _network,
     "frames": _frames,
     "preview": partial(_pictures_of, preview),
-    "shrink": partial(_pictures_of, partial(shrunk, progress=Progress())),
+    **{what: partial(_pictures_of, partial(show, progress=Progress())) for what, show in CLOSER.items()},
     "check": statically_checked,
 }
 

@@ -116,25 +116,16 @@ def page(
         awaited["problem"] = re.sub(option, words, awaited["problem"])
     known, found = known_runs(services), list(zip(after, awaited.pop("found") or (), strict=False))
     ends = [end for _, one in found for line in one.differences for end in line.interval or ()]
+    awaited |= {"first": first, "after": after, "old": old, "new": new, "anyway": anyway, "found": found}
+    awaited |= {"most": _MOST, "lots": _RUNS, "chips": _CHIPS, "sentence": sentence, "counted": counted}
     return services.pages.page(
         request,
         "compare.html",
         runs=known,
         titles={one.name: one.title for one in known},
-        first=first,
-        after=after,
-        old=old,
-        new=new,
-        anyway=anyway,
         systems=[() if one is None else systems_of(one) for one in (folder, *folders[:1], None)][:2],
-        most=_MOST,
-        lots=_RUNS,
-        chips=_CHIPS,
-        found=found,
         changed=[lot for name, one in found for lot in _changed(first, name, one)],
         widest=max(map(abs, ends), default=1.0) or 1.0,
-        sentence=sentence,
-        counted=counted,
         models_of=models_of,
         # The sentence says why.
         explained=lambda one: explained(replace(one, why="") if told(one) else one),
@@ -168,20 +159,14 @@ def told(one: Difference, alpha: float = _ALPHA) -> str:
 def _changed(first: str, second: str, found: Comparison) -> Iterator[dict[str, Any]]:
     """Yield the cases of each line that broke and that were fixed, with where their pictures are."""
     for one in found.differences[:_MOST]:
-        for kind, cases, number_of in (
-            ("broken", one.examples_broken, one.broken),
-            ("fixed", one.examples_fixed, one.fixed),
-        ):
-            if cases:
-                yield {
-                    "kind": kind,
-                    "count": number_of,
-                    "requirement": one.requirement.id,
-                    "text": one.requirement.text,
-                    "runs": [first, second],
-                    "systems": [one.before, one.after],
-                    "cases": [case.case for case in cases],
-                }
+        about: dict[str, Any] = {"requirement": one.requirement.id, "text": one.requirement.text}
+        about |= {"runs": [first, second], "systems": [one.before, one.after]}
+        if one.examples_broken:
+            cases = [case.case for case in one.examples_broken]
+            yield {"kind": "broken", "count": one.broken, "cases": cases, **about}
+        if one.examples_fixed:
+            cases = [case.case for case in one.examples_fixed]
+            yield {"kind": "fixed", "count": one.fixed, "cases": cases, **about}
 
 
 def _compared(
@@ -190,19 +175,10 @@ def _compared(
     progress("Reading the runs.", None)
     before, *after = [StoredRun.open(one) for one in runs]
     cases = sum(sum(pair.counts.values()) for run in (before, *after) for pair in run.pairs)
+    # All comparisons of the page hold together.
+    how: dict[str, Any] = {"systems": systems, "alpha": _ALPHA / len(after), "anyway": anyway}
     found = []
     for number_of, one in enumerate(after):
         progress(f"Putting {count(cases)} cases side by side.", number_of / len(after) if number_of else None)
-        found.append(
-            compare(
-                before,
-                one,
-                systems=systems,
-                # All comparisons of the page hold together.
-                alpha=_ALPHA / len(after),
-                anyway=anyway,
-                examples=_EXAMPLES,
-                stoppable=progress.interrupted_by,
-            )
-        )
+        found.append(compare(before, one, examples=_EXAMPLES, stoppable=progress.interrupted_by, **how))
     return found

@@ -20,6 +20,7 @@ WORLDS = {
     "world:meadow": "a country road",
     "world:mountain": "bends between slopes",
     "world": "all three tracks in turn",
+    "world-crops": "single things, for classifiers",
 }
 """The built-in data, with what the page says of it."""
 

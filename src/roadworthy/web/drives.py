@@ -46,10 +46,14 @@ def find_drives(folder: Path) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for place in _folders(folder):
         name = place.relative_to(folder).as_posix()
-        if file_below(folder, f"{name}/{DRIVE_FILE}") is not None:
-            found[name] = place
-            if len(found) == _MOST:
-                break
+        drives = {name: place / DRIVE_FILE}
+        if place.name == "drives":
+            # A run keeps its own side by side.
+            files = (one for one in sorted(place.glob("*.parquet")) if one.name != DRIVE_FILE)
+            drives |= {f"{name}/{one.stem}": one for one in files if one.name.isprintable()}
+        for one, file in drives.items():
+            if len(found) < _MOST and file_below(folder, file.relative_to(folder).as_posix()) is not None:
+                found[one] = place if file.name == DRIVE_FILE else file
     return found
 
 
@@ -175,22 +179,19 @@ def show_drive(folder: Path, metric: str, root: Path | None = None) -> ShownDriv
     table = compute(drive)
     shown = [name for name in _SHOWN if name in table.values]
     rows = zip(*(table.values[name].tolist() for name in shown), strict=True)
+    ways = thresholds and dict(thresholds.directions)
+    films = folder.iterdir() if folder.is_dir() else ()
     limits = {} if thresholds is None else dict(thresholds.values)
-    told = {
-        "metric": metric,
-        "unit": unit,
-        "limits": limits,
-        "ways": thresholds and dict(thresholds.directions),
-    }
+    told = {"metric": metric, "unit": unit, "limits": limits}
     return ShownDrive(
         drive,
         f"{meaning}, {unit}" if unit else meaning,
-        track_of(drive, values, alarms, metric_label(metric)) | told,
+        track_of(drive, values, alarms, metric_label(metric)) | told | {"ways": ways},
         tuple((name, unit_of(name), meaning_of(name)) for name in shown),
         tuple(zip(table.sectors, partial_sectors(drive), rows, strict=True)),
         alarms,
         thresholds,
-        tuple(sorted(one.name for one in folder.iterdir() if one.suffix.lower() in FILMS)),
+        tuple(sorted(one.name for one in films if one.suffix.lower() in FILMS)),
     )
 
 
@@ -243,19 +244,10 @@ def drive(
         found = show_drive(place, metric, root)
     except InputError as error:
         problem = str(error)
-    return services.pages.page(
-        request,
-        "drive.html",
-        name=name,
-        drive=drive,
-        metric=metric,
-        metrics={
-            one: metric_label(one) for one in dict.fromkeys((*METRICS, metric)) if found or one != metric
-        },
-        others=[one for one in _all_drives(services) if one != (name, drive)],
-        found=found,
-        problem=problem,
-    )
+    metrics = {one: metric_label(one) for one in (*METRICS, metric) if found or one != metric}
+    others = [one for one in _all_drives(services) if one != (name, drive)]
+    shown: dict[str, Any] = {"name": name, "drive": drive, "metric": metric, "metrics": metrics}
+    return services.pages.page(request, "drive.html", found=found, problem=problem, others=others, **shown)
 
 
 @router.get("/{name}/film")

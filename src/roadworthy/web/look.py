@@ -11,7 +11,7 @@ from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, Field
 
 from roadworthy.errors import InputError
-from roadworthy.report.kinds import failures_of, kinds_of, recorded_kinds
+from roadworthy.report.kinds import FILE, failures_of, kinds_of, recorded_kinds
 from roadworthy.runs.store import StoredRun
 from roadworthy.web.compare import known_runs
 from roadworthy.web.jobs.queue import ID
@@ -22,6 +22,7 @@ from roadworthy.web.wall import CaseMark, CaseName, Said, add_marks
 router = APIRouter(prefix="/look")
 
 _MOST = 200  # cases in one answer
+_WATCHED = 15.0  # seconds without a question, after which nobody looks at a case any more
 
 
 class _Cases(BaseModel):
@@ -59,7 +60,11 @@ def page(request: Request, services: Here, folder: RunFolder, name: str) -> Resp
     except InputError as error:
         return services.pages.page(request, "error.html", heading="Nothing to look at yet", reason=str(error))
     return services.pages.page(
-        request, "look.html", name=name, has_report=file_below(folder, REPORT) is not None
+        request,
+        "look.html",
+        name=name,
+        has_report=file_below(folder, REPORT) is not None,
+        recorded=(folder / FILE).is_file(),
     )
 
 
@@ -104,11 +109,13 @@ def test(services: Here, folder: RunFolder, name: str, asked: _Cases) -> dict[st
 
 
 @router.post("/{name}/least")
-def least(services: Here, folder: RunFolder, asked: CaseName) -> dict[str, Any]:
-    """Return the least change with which a case still fails, or how far the server has come with it."""
+@router.post("/{name}/attention")
+def closer(request: Request, services: Here, folder: RunFolder, asked: CaseName) -> dict[str, Any]:
+    """Return the least change with which a case still fails or what its model looks at, or how far it is."""
     found = services.walls.kept(folder).case(asked)
-    key = ("least", folder, found["pictures"], found["margin"], *asked.key)
-    return services.awaited(key, partial(services.least, folder, found))
+    what = request.url.path.rpartition("/")[2]
+    key = (what, folder, found["pictures"], found["margin"], *asked.key)
+    return services.awaited(key, partial(services.closer, what, folder, found), _WATCHED)
 
 
 @router.post("/{name}/seen")

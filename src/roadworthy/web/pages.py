@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from roadworthy._version import __version__
 from roadworthy.images import encode_image
 from roadworthy.report.results import count, number, percent, signed
-from roadworthy.web.settings import RunFolders
+from roadworthy.web.settings import RunFolders, ServerLimits
 
 _TEMPLATES = Path(__file__).with_name("templates")
 
@@ -37,11 +37,12 @@ class Pages:
 
     Args:
         destinations: The navigation, in order.
+        limits: How much one request may ask for.
 
     Everything that is put into a page is escaped; nothing in a template is marked as safe.
     """
 
-    def __init__(self, destinations: tuple[Destination, ...]) -> None:
+    def __init__(self, destinations: tuple[Destination, ...], limits: ServerLimits) -> None:
         self.destinations = destinations
         self._templates = Environment(
             loader=FileSystemLoader(_TEMPLATES),
@@ -51,6 +52,7 @@ class Pages:
             lstrip_blocks=True,
         )
 
+        self._templates.globals["limits"] = limits
         self.filters = self._templates.filters
         filters: dict[str, Any] = {"count": count, "number": number, "percent": percent, "signed": signed}
         self.filters |= filters | {"sentence": _sentence, "shell": lambda path: shlex.quote(str(path))}

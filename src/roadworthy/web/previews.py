@@ -198,11 +198,5 @@ def _boxes(kind: str, boxes: Boxes) -> list[dict[str, Any]]:
 
 
 def _row(verdict: Verdict) -> dict[str, Any]:
-    return {
-        "status": str(verdict.status),
-        "margin": verdict.margin,
-        "reason": verdict.reason,
-        "expected": verdict.measures.get("expected"),
-        "found": verdict.measures.get("found"),
-        "iou": verdict.measures.get("iou"),
-    }
+    told = {"status": str(verdict.status), "margin": verdict.margin, "reason": verdict.reason}
+    return told | {name: verdict.measures.get(name) for name in ("expected", "found", "iou")}

@@ -18,6 +18,7 @@ from fastapi.responses import FileResponse, StreamingResponse
 from roadworthy.cases import Status
 from roadworthy.errors import InputError
 from roadworthy.models.load import short_name
+from roadworthy.report.kinds import told_kinds
 from roadworthy.report.results import Result, Standing, Whole, by_requirement, ranked, whole_of
 from roadworthy.runs.store import StoredRun, notes_of
 from roadworthy.studies import ITSELF, open_study
@@ -206,24 +207,16 @@ def page(request: Request, services: Here) -> Response:
     given = [_Given.of(name, services.folders.folder(name)) for name in services.folders.names]
     started = [_Started(job, tuple(services.declared.names(job.ask.models))) for job in services.queue.jobs()]
     given.sort(key=lambda one: one.found.started if one.found else "", reverse=True)
-    return services.pages.page(
-        request,
-        "runs.html",
-        started=started,
-        given=given,
-        out=services.settings.out,
-        limits=services.settings.limits,
-        under=[one.name or "/" for one in services.settings.under],
-        endings=ENDINGS,
-    )
+    under = [one.name or "/" for one in services.settings.under]
+    told: dict[str, Any] = {"started": started, "given": given, "under": under, "endings": ENDINGS}
+    return services.pages.page(request, "runs.html", out=services.settings.out, **told)
 
 
 @router.get("/runs/{name}/worst")
 def worst(folder: RunFolder) -> dict[str, list[str]]:
     """Return the pictures of the worst case of a run; none where there are none."""
-    return {
-        "pictures": next((one["pictures"] for one in found_in(folder, _WORST).worst if one["pictures"]), [])
-    }
+    worst = found_in(folder, _WORST).worst
+    return {"pictures": next((one["pictures"] for one in worst if one["pictures"]), [])}
 
 
 @router.get("/runs/{name}")
@@ -232,18 +225,18 @@ def run(request: Request, services: Here, name: str) -> Response:
     folder, job = services.run_of(name)
     found, problem = _summary(folder, _WORST)
     links = _links(name, folder, found)
+    told: dict[str, Any] = {"name": name, "folder": folder, "job": job, "found": found, "links": links}
     return services.pages.page(
         request,
         "run.html",
-        name=name,
-        folder=folder,
-        job=job,
         models=[] if job is None else services.declared.names(job.ask.models),
-        found=found,
         has_report=file_below(folder, REPORT) is not None,
-        links=links,
         # A folder of drives or of an experiment is no run, and its own pages show it.
         problem="" if (job is not None and not job.state.stage.is_over) or links else problem,
+        kinds=[(one, shown(one.worst)["pictures"]) for one in told_kinds(StoredRun.open(folder))]
+        if found
+        else [],
+        **told,
     )
 
 

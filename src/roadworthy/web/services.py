@@ -28,7 +28,7 @@ from roadworthy.web.pages import Destination, Pages, PictureCache
 from roadworthy.web.previews import preview
 from roadworthy.web.rule_text import read_rule
 from roadworthy.web.settings import RunFolders, ServerLimits, ServerSettings
-from roadworthy.web.showing import seen, shrunk
+from roadworthy.web.showing import CLOSER, seen
 from roadworthy.web.spec_text import read_spec
 from roadworthy.web.wall import Walls
 from roadworthy.web.working import Progress, Turns, Workbench
@@ -159,7 +159,7 @@ class Services:
 
         return cls(
             settings,
-            Pages(destinations),
+            Pages(destinations, settings.limits),
             declared,
             ProcessQueue(settings.out, at_most=settings.limits.jobs, check=check),
             ProcessApart(settings.limits.check_seconds),
@@ -196,16 +196,17 @@ class Services:
                 return self._apart("preview", ask, count)
             return preview(ask, count, self.pictures)
 
-    def least(self, folder: Path, case: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-        """Return the least change with which a case of a rule still fails, and what was tried for it."""
+    def closer(self, what: str, folder: Path, case: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+        """Return the least change with which a case still fails, or what its model looks at."""
         document, _ = document_of(folder, case)
         ask = SuiteAsk(document=document)
         # Of a run there may be as many frames as it has; all else of a stranger's is checked.
         check_ask(ask, self.declared, replace(self.settings.limits, frames=sys.maxsize))
+        given = {**case, "run": str(folder)}
         with self.previewing.taken():
             if self._names_added(ask):
-                return self._apart("shrink", ask, dict(case))
-            return shrunk(ask, case, self.pictures, progress)
+                return self._apart(what, ask, given)
+            return CLOSER[what](ask, given, self.pictures, progress)
 
     def seen(self, folder: Path, case: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the street network sees in the pictures of a case."""
@@ -257,10 +258,12 @@ class Services:
         except InputError as error:
             raise HTTPException(404, str(error)) from error
 
-    def awaited(self, key: tuple[object, ...], make: Callable[[Progress], T]) -> dict[str, Any]:
+    def awaited(
+        self, key: tuple[object, ...], make: Callable[[Progress], T], patience: float = math.inf
+    ) -> dict[str, Any]:
         """Return what a page shows of a computation: what it found, a problem, or the work that goes on."""
         try:
-            work = self.bench.ask(key, make)
+            work = self.bench.ask(key, make, patience)
             found = self.bench.get(work).result(_PATIENCE)
         except InputError as error:
             return {"found": None, "problem": str(error), "work": ""}

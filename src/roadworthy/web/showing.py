@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,15 +14,17 @@ from numpy.typing import NDArray
 
 from roadworthy.cases import Case, Predicted, Scalar, Verdict
 from roadworthy.errors import InputError
+from roadworthy.frames import Frame
 from roadworthy.images import Image, read_image
 from roadworthy.labelling import estimated_by
 from roadworthy.labelling.street import street_network
+from roadworthy.models import SystemUnderTest, history_of, load_model
 from roadworthy.ontology import ontology
 from roadworthy.report.rules import shrink
-from roadworthy.rules.gauges import unit_of
+from roadworthy.rules.gauges import Gauge, gauge_of, unit_of
 from roadworthy.rules.generation import RulePlan
 from roadworthy.rules.shrinking import Shrinking, Violation
-from roadworthy.runs.store import MEASURE, PARAMETER, clip_images, shown_images
+from roadworthy.runs.store import MEASURE, PARAMETER, StoredRun, clip_images, shown_images
 from roadworthy.transforms.answers import overlays
 from roadworthy.web.jobs.asks import SuiteAsk
 from roadworthy.web.previews import trial_of
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 
 
 _FILM = 6  # frames of a clip
+_EDGES = 10, 17  # of the rows and columns of places that are hidden, one after the other
 _SIDES = ("x1", "y1", "x2", "y2")
 _SQUARES = {"speed": " (m/s)²", "steering": "°²"}
 # Columns that say what was done to a frame as a whole, the most exact first.
@@ -53,10 +57,7 @@ def shown(row: Mapping[str, Scalar], mark: CaseMark | None = None) -> dict[str, 
         [('speed', 8.0, 9.5)]
     """
     return {
-        "requirement": row["requirement"],
-        "system": row["system"],
-        "case": row["case"],
-        "status": row["status"],
+        **{name: row[name] for name in ("requirement", "system", "case", "status")},
         "margin": _number(row["margin"]),
         "unit": _unit(row),
         "reason": row["reason"] or "",
@@ -115,14 +116,8 @@ def _compared(row: Mapping[str, Scalar]) -> Iterator[Compared]:
         yield 0.0, output, ("true", "answered"), label, row.get(f"{MEASURE}prediction"), 1
     # Reliability holds how right the model is.
     if (before := row.get(f"{MEASURE}before")) is not None:
-        yield (
-            0.0,
-            str(row.get(f"{PARAMETER}measure") or "answer"),
-            before_and_after,
-            before,
-            row.get(f"{MEASURE}after"),
-            1,
-        )
+        measure = str(row.get(f"{PARAMETER}measure") or "answer")
+        yield 0.0, measure, before_and_after, before, row.get(f"{MEASURE}after"), 1
 
 
 def _unit(row: Mapping[str, Scalar]) -> str:
@@ -257,9 +252,64 @@ def seen(paths: Sequence[Path], pictures: PictureCache) -> dict[str, Any]:
     }
 
 
+def attended(
+    ask: SuiteAsk, case: Mapping[str, Any], pictures: PictureCache, progress: Progress
+) -> dict[str, Any]:
+    """Return by how much an answer changes where one place of a picture after the other is hidden.
+
+    A place is hidden by the picture's mean colour, as Zeiler and Fergus do (2014).
+
+    Args:
+        ask: The suite of this one case.
+        case: The case, as the wall shows it, with the folder of its `run`.
+        pictures: Where pictures are kept for the page.
+        progress: Is told how far it has come.
+
+    Raises:
+        InputError: The answer is no number, or the model sees more than one picture.
+    """
+    progress("Opening the model.", None)
+    system, output = load_model(ask.models[0]), next((one["output"] for one in case["answers"]), "answer")
+    gauge, run = gauge_of(output), StoredRun.open(case["run"])
+    if history_of(system):
+        raise InputError(f"{system.name} sees several frames at once: what it looks at is told of one")
+    maps = [_relied_on(system, gauge, read_image(run.image(one)), progress) for one in case["pictures"]]
+    most = max(float(one.max()) for one in maps)
+    heat = [pictures.add(_heat(one, 0.0, most)) for one in maps]
+    return {"attention": heat, "most": most, "output": output, "unit": unit_of(output)}
+
+
+def _relied_on(
+    system: SystemUnderTest, gauge: Gauge, image: Image, progress: Progress
+) -> NDArray[np.float32]:
+    """Return by how much an answer changes where each place of a picture is hidden."""
+    rows, columns = (np.linspace(0, *one, dtype=int) for one in zip(image.shape, _EDGES, strict=False))
+    found, mean = list[float](), image.mean(axis=(0, 1))
+    for top, bottom in pairwise(rows):
+        progress("Hiding one place after the other.", top / image.shape[0])
+        frames = [Frame("whole", image)]
+        for left, right in pairwise(columns):
+            pixels = image.copy()
+            pixels[top:bottom, left:right] = mean
+            frames.append(Frame("hidden", pixels))
+        whole, *answers = system.predict(frames)
+        for hidden, answer in zip(frames[1:], answers, strict=True):
+            pairs = gauge.measured((frames[0], hidden), (whole, answer))
+            found.append(max((abs(one - two) for one, two in pairs), default=0.0))
+    places = np.nan_to_num(np.array(found, np.float32).reshape(len(rows) - 1, -1))
+    return np.asarray(cv2.resize(places, image.shape[1::-1], interpolation=cv2.INTER_LINEAR))
+
+
+CLOSER: Mapping[str, Callable[..., dict[str, Any]]] = {"least": shrunk, "attention": attended}
+"""What is looked at closer in one case, with its model: by the last part of the address."""
+
+
 def _near(inverse: NDArray[np.float32]) -> Image:
     """Return relative inverse depth as colours: what is near is bright."""
-    least, most = np.percentile(inverse, (1, 99))
-    grey = np.clip(255 * (inverse - least) / max(most - least, 1e-6), 0, 255).astype(np.uint8)
+    return _heat(inverse, *np.percentile(inverse, (1, 99)))
+
+
+def _heat(values: NDArray[np.float32], least: float, most: float) -> Image:
+    grey = np.clip(255 * (values - least) / max(most - least, 1e-6), 0, 255).astype(np.uint8)
     colored = cv2.applyColorMap(grey, cv2.COLORMAP_INFERNO)
     return np.asarray(cv2.cvtColor(colored, cv2.COLOR_BGR2RGB), np.uint8)

@@ -94,16 +94,9 @@ def draw(services: Here, asked: _Draw) -> dict[str, str]:
 def study(request: Request, services: Here, task: _Task, run: str, id: str) -> Response:
     """Return how far a study has come."""
     parts = task.parts()
-    return services.pages.page(
-        request,
-        "study.html",
-        task=task,
-        url=f"/studies/{run}/{id}",
-        run=run,
-        parts=parts,
-        given=sum(min(one.raters, one.wanted) for one in parts),
-        asked=sum(one.wanted for one in parts),
-    )
+    given, asked = sum(min(one.raters, one.wanted) for one in parts), sum(one.wanted for one in parts)
+    shown: dict[str, Any] = {"task": task, "url": f"/studies/{run}/{id}", "run": run, "parts": parts}
+    return services.pages.page(request, "study.html", given=given, asked=asked, **shown)
 
 
 @router.get("/{run}/{id}/take")

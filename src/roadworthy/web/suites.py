@@ -55,7 +55,6 @@ def page(request: Request, services: Here) -> Response:
         models=[one for one in declared.models() if not one.problem],
         data=declared.data(),
         examples=[one for one in examples() if one["kind"] != "bbsl"],
-        limits=services.settings.limits,
         under=bool(services.settings.under),
     )
 

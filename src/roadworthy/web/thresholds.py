@@ -149,17 +149,6 @@ def thresholds(
             folder, rule=rule, samples=samples, width=width if single else None, progress=progress
         ),
     )
-    return services.pages.page(
-        request,
-        "threshold.html",
-        name=name,
-        rules=RULES,
-        rule=rule,
-        samples=samples,
-        width=width,
-        widths=_WIDTHS,
-        is_experiment=single,
-        symbols=SYMBOLS,
-        chart=threshold_chart,
-        **awaited,
-    )
+    awaited |= {"name": name, "rules": RULES, "rule": rule, "samples": samples, "width": width}
+    awaited |= {"widths": _WIDTHS, "is_experiment": single, "symbols": SYMBOLS, "chart": threshold_chart}
+    return services.pages.page(request, "threshold.html", **awaited)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections import OrderedDict
@@ -23,6 +24,9 @@ _PAUSE = 0.2  # seconds between two looks whether whoever waits for a turn still
 class Progress:
     """How far a computation has come; by it, the computation is also told to end.
 
+    Args:
+        patience: Seconds after which it ends where nobody asks any more how far it has come.
+
     Example:
         >>> progress = Progress()
         >>> progress("Reading.", 0.5)
@@ -30,9 +34,11 @@ class Progress:
         ('Reading.', 0.5)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, patience: float = math.inf) -> None:
         self.said = ""
         self.share: float | None = None
+        self.asked = time.monotonic()
+        self._patience = patience
         self._cancelled = Event()
         self._lock = Lock()
         self._stops: list[Callable[[], None]] = []
@@ -57,6 +63,8 @@ class Progress:
         Raises:
             InputError: Nobody does.
         """
+        if time.monotonic() - self.asked > self._patience:
+            self._cancelled.set()
         if self.is_cancelled:
             raise InputError(_CANCELLED)
 
@@ -96,10 +104,11 @@ class Computation(Generic[T]):
     Args:
         make: What makes the result; it is told where to say how far it has come.
         turn: Whoever has it may compute.
+        patience: Seconds after which it ends where nobody asks for it any more.
     """
 
-    def __init__(self, make: Callable[[Progress], T], turn: Semaphore) -> None:
-        self.progress = Progress()
+    def __init__(self, make: Callable[[Progress], T], turn: Semaphore, patience: float = math.inf) -> None:
+        self.progress = Progress(patience)
         self.progress("Waiting for its turn.", None)
         self._make = make
         self._turn = turn
@@ -127,6 +136,7 @@ class Computation(Generic[T]):
         Raises:
             InputError: There is none; says why.
         """
+        self.progress.asked = time.monotonic()
         if not self._over.wait(seconds):
             return None
         if self._error is not None:
@@ -136,6 +146,7 @@ class Computation(Generic[T]):
     def as_dict(self) -> dict[str, Any]:
         """Return how far it has come, as JSON can hold it."""
         now = self.progress
+        now.asked = time.monotonic()
         return {
             "over": self.is_over,
             "cancelled": now.is_cancelled,
@@ -182,17 +193,20 @@ class Workbench:
 
     def __init__(self, *, at_a_time: int = 2, kept: int = 16, waiting: int = 8) -> None:
         self._turn = Semaphore(at_a_time)
+        # What is computed while somebody looks at it does not wait for what takes long, nor holds it up.
+        self._watched = Semaphore(1)
         self._kept_at_most = kept
         self._waiting = waiting
         self._lock = Lock()
         self._works: OrderedDict[str, Computation[Any]] = OrderedDict()
 
-    def ask(self, key: tuple[object, ...], make: Callable[[Progress], T]) -> str:
+    def ask(self, key: tuple[object, ...], make: Callable[[Progress], T], patience: float = math.inf) -> str:
         """Return the id of a computation, which is begun if nobody has asked for it yet.
 
         Args:
             key: What is computed, and from what: an equal one has the same result.
             make: Computes it.
+            patience: Seconds after which it ends where nobody asks for it any more.
 
         Raises:
             InputError: Too many wait already.
@@ -202,7 +216,8 @@ class Workbench:
             if id not in self._works or self._works[id].is_broken:
                 if sum(not one.is_over for one in self._works.values()) >= self._waiting:
                     raise InputError("the server is busy: try again in a moment")
-                self._works[id] = Computation(make, self._turn)
+                turn = self._turn if patience == math.inf else self._watched
+                self._works[id] = Computation(make, turn, patience)
                 for other in [one for one, work in self._works.items() if work.is_over]:
                     if len(self._works) > self._kept_at_most:
                         del self._works[other]

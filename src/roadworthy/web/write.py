@@ -55,7 +55,6 @@ def page(request: Request, services: Here) -> Response:
         detectors=[one for one in models if one.fits("detection")],
         data=services.declared.data(),
         labellers=services.declared.labellers(),
-        limits=services.settings.limits,
         rule_roles=RULE_ROLES,
         spec_roles=SPEC_ROLES,
         examples=examples(),

@@ -12,22 +12,14 @@ from roadworthy.errors import SceneError, check_known, check_number, suggest
 from roadworthy.ontology import ontology
 from roadworthy.world import classes
 from roadworthy.world.camera import Array, vector
-from roadworthy.world.mesh import Color
+from roadworthy.world.mesh import LOOK, Color
 
 LEAVES: dict[str, tuple[Color, ...]] = {
-    "spring": ((128, 160, 66), (116, 152, 68), (142, 166, 76), (104, 144, 72), (152, 170, 92)),
-    "summer": ((84, 118, 48), (70, 108, 50), (98, 124, 52), (62, 96, 54), (112, 128, 58)),
-    "autumn": ((198, 142, 44), (176, 98, 40), (212, 168, 62), (146, 76, 42), (164, 138, 60)),
+    season: tuple((r, g, b) for r, g, b in found) for season, found in LOOK["leaves"].items()
 }
 """Of broadleaf trees and bushes, which have none in winter; a look has the same place in each season."""
 
 SNOW: Color = (236, 240, 246)
-
-_GRASS: dict[str, tuple[Color, float]] = {  # what grass turns to, and how far
-    "spring": ((112, 164, 66), 0.4),
-    "autumn": ((154, 128, 70), 0.55),
-    "winter": ((142, 130, 100), 0.75),
-}
 
 WINTER_COVER = {classes.TERRAIN: 0.86, classes.SIDEWALK: 0.38}
 """How much of each class snow hides in winter; the road is cleared but for its edges."""
@@ -35,9 +27,7 @@ WINTER_COVER = {classes.TERRAIN: 0.86, classes.SIDEWALK: 0.38}
 
 def grass(color: Color, season: str) -> Color:
     """Return the colour of what is green in summer in another season."""
-    if season not in _GRASS:
-        return color
-    to, share = _GRASS[season]
+    to, share = LOOK["turned grass"].get(season, (color, 0.0))
     red, green, blue = (one * (1 - share) + other * share for one, other in zip(color, to, strict=True))
     return red, green, blue
 
@@ -139,16 +129,8 @@ class _ClearSky:
     noise: float
 
 
-_CLEAR_SKIES = {
-    "day": _ClearSky(48.0, (0.60, 0.65, 0.74), (0.66, 0.60, 0.50), 0.50, (196, 212, 228), 0.0, noise=1.2),
-    "dusk": _ClearSky(9.0, (0.40, 0.38, 0.46), (0.52, 0.33, 0.17), 0.30, (206, 158, 132), 0.55, noise=2.2),
-    "night": _ClearSky(35.0, (0.105, 0.12, 0.18), (0.0, 0.0, 0.0), 0.0, (15, 18, 28), 1.0, noise=4.0),
-}
-# In winter the sun stands lower and is paler; more of the light comes from the sky and the snow, a cold one.
-_WINTER_SKIES = _CLEAR_SKIES | {
-    "day": _ClearSky(21.0, (0.76, 0.80, 0.87), (0.60, 0.55, 0.47), 0.42, (196, 212, 228), 0.0, noise=1.2),
-    "dusk": _ClearSky(6.0, (0.42, 0.42, 0.52), (0.46, 0.30, 0.18), 0.30, (206, 158, 132), 0.55, noise=2.2),
-}
+_CLEAR_SKIES: dict[str, _ClearSky] = {time: _ClearSky(*told) for time, told in LOOK["skies"].items()}
+_WINTER_SKIES = _CLEAR_SKIES | {time: _ClearSky(*told) for time, told in LOOK["winter skies"].items()}
 _SUN_AZIMUTH = math.radians(35.0)
 _GLOOM = {"cloudy": 0.16, "rainy": 0.26, "snowy": 0.08, "foggy": 0.10}
 _CLEAR_AIR = 0.0009  # density of the haze without weather

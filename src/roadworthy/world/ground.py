@@ -17,7 +17,7 @@ import numpy as np
 from roadworthy.world.camera import Array, Camera, CameraView, Flags, Floats, Indices, Ints, vector
 from roadworthy.world.classes import CROSSWALK, LINE, ROAD, SIDEWALK, STOP_LINE, TERRAIN
 from roadworthy.world.conditions import grass as grass_in
-from roadworthy.world.mesh import Color, Column, Mesh
+from roadworthy.world.mesh import LOOK, Color, Column, Mesh, colors
 from roadworthy.world.scene import Marking, Scene, Scenery, WorldObject
 from roadworthy.world.shapes import mesh_of
 from roadworthy.world.track import LANE_WIDTH, ROAD_HALF_WIDTH, Track
@@ -45,12 +45,7 @@ _ASPHALT: Color = (104, 106, 110)
 _PAVEMENT: Color = (168, 164, 156)
 _KERB: Color = (190, 188, 182)
 _GRAVEL: Color = (140, 128, 106)
-_GRASS: dict[str, Color] = {
-    "urban": (122, 128, 96),
-    "suburban": (106, 142, 70),
-    "rural": (124, 146, 72),
-    "forest": (92, 108, 62),
-}
+_GRASS = colors(LOOK["grass"])
 _PAINT: dict[str, Color] = {"white": (228, 228, 224), "yellow": (226, 178, 52)}
 
 

@@ -180,8 +180,16 @@ class MeshBuilder:
         return Mesh(corners, faces, footprint, float(corners[:, 2].max()), self._upright, shadow)
 
 
-_PAINTS = read_yaml(Path(__file__).with_name("paints.yaml"), "file of paints", "colours by name").data
-PAINTS: dict[str, Color] = {name: (r, g, b) for name, (r, g, b) in _PAINTS.items()}
+LOOK = read_yaml(Path(__file__).with_name("look.yaml"), "file of colours", "colours by name").data
+"""Colours, and what light there is."""
+
+
+def colors(table: Mapping[str, Sequence[float]]) -> dict[str, Color]:
+    """Return colours by their names."""
+    return {name: (r, g, b) for name, (r, g, b) in table.items()}
+
+
+PAINTS = colors(LOOK["paints"])
 
 
 Outline = list[Pair]

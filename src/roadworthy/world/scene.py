@@ -7,10 +7,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 import numpy as np
 
+from roadworthy._yaml import read_yaml
 from roadworthy.errors import SceneError, check_known, check_number, suggest
 from roadworthy.world.camera import Camera, CameraView, Floats, vector
 from roadworthy.world.conditions import Conditions
@@ -22,16 +24,8 @@ FIRST_ACTOR_ID = 20_000
 LAST_ID = 65_535
 """What the 16 bits of an instance map can hold."""
 
-KINDS: dict[str, tuple[str, ...]] = {
-    "vehicle": ("car", "van", "truck", "school bus", "bus", "motorcycle", "ambulance", "police car", "taxi"),
-    "pedestrian": ("pedestrian", "child"),
-    "bicyclist": ("bicyclist",),
-    "tree": ("broadleaf", "conifer", "bush"),
-    "building": ("house", "block"),
-    "traffic sign": ("stop", "yield", "speed limit", "turn"),
-    "traffic light": ("red", "yellow", "green"),
-    "pole": ("street lamp",),
-}
+_THINGS = read_yaml(Path(__file__).with_name("things.yaml"), "file of things", "kinds and fields").data
+KINDS: dict[str, tuple[str, ...]] = {name: tuple(kinds) for name, kinds in _THINGS["kinds"].items()}
 """The ontology elements that the world can place, and the kinds it has of each."""
 USUAL = {**KINDS, "vehicle": KINDS["vehicle"][:4], "pedestrian": ("pedestrian",)}
 """Those that come where none is asked for."""
@@ -40,13 +34,7 @@ LIVERIES = {"school bus": "yellow", "ambulance": "white", "police car": "white",
 
 _MARKINGS = ("crosswalk", "stop line")
 
-# Which field of a thing holds which property of its ontology element.
-_FIELDS: dict[str, dict[str, Literal["kind", "color"]]] = {
-    "vehicle": {"type": "kind", "color": "color"},
-    "pedestrian": {"type": "kind"},
-    "traffic sign": {"type": "kind"},
-    "traffic light": {"color": "kind"},
-}
+_FIELDS: Mapping[str, Mapping[str, Literal["kind", "color"]]] = _THINGS["fields"]
 
 
 class Details(TypedDict, total=False):

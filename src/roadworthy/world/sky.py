@@ -12,7 +12,7 @@ import numpy as np
 from roadworthy.world import classes
 from roadworthy.world.camera import Array, Camera, CameraView, Floats, Ids, Packed, PinholeProjection, vector
 from roadworthy.world.conditions import Conditions, grass
-from roadworthy.world.mesh import Color
+from roadworthy.world.mesh import LOOK
 
 _WIDTH, _HEIGHT = 1440, 200
 PANORAMA_TOP = math.radians(40.0)
@@ -120,12 +120,6 @@ BACKDROP_FACES = 4
 _PLAIN, HILLS, _FOREST = 1, 2, 3
 """Face numbers of the plain, the hills and the tree line; the sky is 0, which an empty buffer holds."""
 _HILLS_AT, _FOREST_AT = 1500.0, 420.0
-_FOREST_COLOR: dict[str, Color] = {
-    "spring": (88, 118, 58),
-    "summer": (62, 82, 52),
-    "autumn": (122, 88, 48),
-    "winter": (112, 112, 114),  # dark needles, bare branches and some snow
-}
 _SAMPLES = 720  # of the skyline, one for each half degree
 
 
@@ -141,7 +135,7 @@ class Backdrop:
     @cache
     def color(season: str) -> Array:
         """Return the colours of the backdrop faces in a season."""
-        return vector([(0, 0, 0), grass((116, 136, 78), season), (104, 122, 112), _FOREST_COLOR[season]])
+        return vector([(0, 0, 0), grass((116, 136, 78), season), (104, 122, 112), LOOK["forest"][season]])
 
     @staticmethod
     def planes(view: CameraView, drop: float) -> Array:

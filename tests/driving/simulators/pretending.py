@@ -2,21 +2,36 @@
 
     PYTHON pretending.py TROUBLE
 
-Steps take 0.1 s; the vehicle drives straight on, as fast as the pedal says.
+Steps take 0.1 s; the vehicle drives straight on, as fast as the pedal says. With "noisy FILE BASE", for 2 s:
+at BASE m/s, and from 0.4 s on by as much faster as `noise` says of how often it was started, which it counts
+in the file.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import random
 import sys
 import time
+from pathlib import Path
+
+
+def noise(start: int) -> float:
+    """Return by how many m/s the vehicle is faster after a start."""
+    return random.Random(start).gauss(0.0, 0.5)
 
 
 def main(trouble: str) -> None:
     """Answer until the pipe ends."""
     metres = speed = 0.0
     steps = -1
+    noisy = trouble.split() if trouble.startswith("noisy ") else []
+    start = 0
+    if noisy:
+        counted = Path(noisy[1])
+        start = int(counted.read_text()) if counted.exists() else 0
+        counted.write_text(str(start + 1))
     for line in sys.stdin:
         request = json.loads(line)
         if request["do"] == "close":
@@ -27,6 +42,8 @@ def main(trouble: str) -> None:
         if request["do"] == "reset":
             metres = speed = steps = 0
         speed = max(0.0, min(10.0, speed + request.get("pedal", 0.0)))
+        if noisy:
+            speed = float(noisy[2]) + (noise(start) if steps >= 4 else 0.0)
         metres += speed / 10
         third = steps == 3
         if third and trouble == "dies":
@@ -41,7 +58,7 @@ def main(trouble: str) -> None:
             "signals": {"speed": speed, "distance": metres, "steering": request.get("steering", 0.0) * 20},
             "events": {"crash": third and trouble == "crashes", "aquaplaning": True},
             "sector": f"street {metres // 2:.0f}",
-            "ended": "arrived" if metres > 8 else "",
+            "ended": "arrived" if (steps >= 20 if noisy else metres > 8) else "",
             "image": [height, width, 3] if not (third and trouble == "bends") else [height, width],
         }
         if request["do"] == "reset":

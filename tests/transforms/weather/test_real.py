@@ -165,6 +165,34 @@ def test_woods_never_come_nearer_towards_their_top() -> None:
     assert abs(made[29:35, 65:95].mean() - made[29:35, :40].mean()) < 12
 
 
+def test_fog_ends_where_a_wood_ends_in_the_image_and_not_in_the_estimated_depth() -> None:
+    """A network's edge of a near wood before far hills runs a few pixels beside the true one."""
+    frame = street(metadata=ESTIMATED)
+    image, ids, depth = frame.image.copy(), frame.label_map.ids.copy(), np.asarray(frame.depth).copy()
+    ids[50:64, :80] = CLASSES.index("tree")
+    image[25:64, :80], image[25:50, 80:] = 20, 110
+    depth[25:64, :74], depth[25:64, 74:80], depth[25:50, 80:] = 12, 110, 110
+    found = believed(frame.replace(image=image, labels=LabelMap(ids, CLASSES), depth=depth)).depth
+    assert found is not None
+    inverse = 1 / found[30:45].mean(axis=0)
+    steps = np.abs(np.diff(inverse[60:100]))
+    assert int(steps.argmax()) + 60 == 79
+    assert steps.max() > 5 * steps[:17].max()
+
+
+@pytest.mark.parametrize("name", ["fog", "snow", "rain"])
+def test_haze_is_the_same_in_all_of_a_white_sky(name: str) -> None:
+    """Estimated labels end in blocks, and call what is white between them woods."""
+    frame = street(metadata=ESTIMATED)
+    image, ids, depth = frame.image.copy(), frame.label_map.ids.copy(), np.asarray(frame.depth).copy()
+    image[:25] = 215
+    ids[15:25, 60:68], depth[15:25, 60:68] = CLASSES.index("tree"), 60
+    own = "flakes=0" if name == "snow" else "streaks=0, lens=0" if name == "rain" else "patches=0"
+    blocks = frame.replace(image=image, labels=LabelMap(ids, CLASSES), depth=depth)
+    made = parse_transform(f"{name}({own})")(blocks, 1, measure=False).image.astype(int)
+    assert np.abs(made[16:23, 61:67].mean() - made[16:23, 72:78].mean()) < 4
+
+
 BLUE = (70, 100, 150)
 
 
@@ -355,6 +383,18 @@ def test_no_weather_where_sharp_shadows_lie_on_the_road(name: str) -> None:
     with pytest.raises(NotApplicable, match="sharp shadows"):
         make_transform(name)(shaded_road(12), 1)
     make_transform(name)(shaded_road(12, paint=True), 1)
+
+
+@pytest.mark.parametrize(("aside", "fits"), [(20, False), (0, True)])
+def test_no_weather_where_a_car_casts_a_deep_shadow_on_a_sunlit_road(aside: int, fits: bool) -> None:
+    """Under a car it is dark in any light."""
+    frame = street()
+    ids, image = frame.label_map.ids.copy(), frame.image.copy()
+    image[50:] = 120
+    ids[70:84, 60:80], image[70:84, 60:80] = CLASSES.index("vehicle"), 140
+    image[84:87, 62 + aside : 78 + aside] = 20
+    car = frame.replace(image=image, labels=LabelMap(ids, CLASSES))
+    assert ("shadows" in sharp_shadows(surroundings(car))) != fits
 
 
 def test_where_shadows_are_more_may_be() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations
@@ -11,6 +11,7 @@ from typing import Any, Literal
 from roadworthy.bbsl.checking.models import FunctionValue, Model, Value
 from roadworthy.bbsl.checking.solving import SolverAnswer, SolverLimits, Wanted, ask
 from roadworthy.bbsl.specification import Spec
+from roadworthy.bbsl.syntax import WORDS
 from roadworthy.bbsl.values import Box, Interval
 from roadworthy.errors import InputError, check_number
 
@@ -142,26 +143,12 @@ class CheckFinding:
     def __str__(self) -> str:
         names = " and ".join(repr(label) for label in self.labels)
         bound = f" with up to {self.up_to} boxes in each set"
-        sentence = _SENTENCES[self.concerns, self.status].format(names)
+        sentence: str = WORDS["findings"][self.concerns][self.status].format(names)
         if self.status is ProofStatus.UNKNOWN:
             return f"{sentence} is not known: {self.reason}"
         return sentence + (bound if self.status is ProofStatus.BOUNDED else "")
 
 
-_SENTENCES: Mapping[tuple[Property, ProofStatus], str] = {
-    ("exhaustive", ProofStatus.PROVED): "every input is in a case",
-    ("exhaustive", ProofStatus.REFUTED): "some input is in no case",
-    ("exhaustive", ProofStatus.BOUNDED): "every input is in a case",
-    ("exhaustive", ProofStatus.UNKNOWN): "whether every input is in a case",
-    ("exclusionary", ProofStatus.PROVED): "{} exclude each other",
-    ("exclusionary", ProofStatus.REFUTED): "{} hold at once for some input",
-    ("exclusionary", ProofStatus.BOUNDED): "{} exclude each other",
-    ("exclusionary", ProofStatus.UNKNOWN): "whether {} exclude each other",
-    ("non-redundant", ProofStatus.PROVED): "{} holds for some input",
-    ("non-redundant", ProofStatus.REFUTED): "{} can never hold",
-    ("non-redundant", ProofStatus.BOUNDED): "{} never holds",
-    ("non-redundant", ProofStatus.UNKNOWN): "whether {} can hold",
-}
 _ORDER = (ProofStatus.REFUTED, ProofStatus.UNKNOWN, ProofStatus.BOUNDED, ProofStatus.PROVED)
 
 

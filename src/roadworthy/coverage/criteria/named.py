@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from roadworthy._frozen import frozen
 from roadworthy._options import checked_options, parse_call
+from roadworthy._tables import as_float
 from roadworthy.coverage.activations import Activations, Layer
 from roadworthy.coverage.criteria import neurons, surprise
 from roadworthy.errors import InputError, check_known
@@ -156,10 +157,7 @@ def parse_mixture(text: str) -> Mixture:
     for part in text.split("+"):
         found = _WEIGHTED.fullmatch(part)
         assert found is not None  # everything matches; what is wrong shows below
-        try:
-            weight = 1.0 if found["weight"] is None else float(found["weight"])
-        except ValueError:
-            weight = math.nan
+        weight = 1.0 if found["weight"] is None else as_float(found["weight"])
         if not 0 < weight < math.inf:
             raise InputError(
                 f"cannot read the weight {found['weight']!r} in {text!r}: expected a number above 0, as in "

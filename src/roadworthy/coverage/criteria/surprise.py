@@ -190,26 +190,18 @@ class _TrainingDensity:
 
         return np.asarray(solve_triangular(self._root, (values - self._mean).T, lower=True).T)
 
-    def surprises(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        white = self._whitened(values)
+    def surprises(self, values: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        """Return how surprising values are; if left out, the training data, each beside all others."""
+        white = self._white if values is None else self._whitened(values)
         if self._kind == "gaussian":
             return np.asarray(np.square(white).sum(axis=1) / 2 + self._constant)
         from scipy.spatial.distance import cdist
-
-        return self._from_kernels(cdist(white, self._white, "sqeuclidean"), len(self._white))
-
-    def own(self) -> NDArray[np.float64]:
-        if self._kind == "gaussian":
-            return np.asarray(np.square(self._white).sum(axis=1) / 2 + self._constant)
-        from scipy.spatial.distance import cdist
-
-        squares = cdist(self._white, self._white, "sqeuclidean")
-        np.fill_diagonal(squares, np.inf)
-        return self._from_kernels(squares, len(self._white) - 1)
-
-    def _from_kernels(self, squares: NDArray[np.float64], count: int) -> NDArray[np.float64]:
         from scipy.special import logsumexp
 
+        squares = cdist(white, self._white, "sqeuclidean")
+        if values is None:
+            np.fill_diagonal(squares, np.inf)
+        count = len(self._white) - (values is None)
         return np.asarray(np.log(count) + self._constant - logsumexp(-squares / 2, axis=1))
 
 
@@ -280,7 +272,7 @@ class LikelihoodSurpriseCoverage(_Surprise):
         return surprises
 
     def _own(self) -> NDArray[np.float64]:
-        return np.concatenate([density.own() for density in self._densities.values()])
+        return np.concatenate([density.surprises() for density in self._densities.values()])
 
 
 class DistanceSurpriseCoverage(_Surprise):

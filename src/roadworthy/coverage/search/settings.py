@@ -14,7 +14,7 @@ from roadworthy.coverage.oracle import Reference, check_lambda
 from roadworthy.coverage.parameter_sets import parameter_sets
 from roadworthy.coverage.search import strategies
 from roadworthy.coverage.search.trials import Remade, SearchStrategy, Space
-from roadworthy.errors import InputError, check_known, check_number
+from roadworthy.errors import InputError, check_known, check_number, told_as
 
 SearchName = Literal["curious", "algorithm-1", "random", "random-deep", "sampled"]
 SEARCHES: tuple[str, ...] = get_args(SearchName)
@@ -111,10 +111,8 @@ class SearchSettings:
                 value = tuple(map(Remade.of, value))
             several = name in ("transforms", "shares")
             given["lam" if name == "lambda" else name] = tuple(value) if several else value
-        try:
+        with told_as(InputError, "the parameters of coverage cannot be used", TypeError):
             return cls(**given)
-        except TypeError as error:
-            raise InputError(f"the parameters of coverage cannot be used: {error}") from error
 
     def parameters(self) -> dict[str, Any]:
         """Return them as the parameters of a requirement."""

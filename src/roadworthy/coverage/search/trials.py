@@ -15,7 +15,7 @@ import numpy as np
 from roadworthy._files import as_record
 from roadworthy.cases import Dataset, Scalar
 from roadworthy.coverage.parameter_sets import ParameterChoice, ParameterSet
-from roadworthy.errors import InputError, NotApplicable, check_number
+from roadworthy.errors import InputError, NotApplicable, check_number, told_as
 from roadworthy.frames import Frame
 from roadworthy.seeding import rng_for
 from roadworthy.transforms import Transform, compose, parse_transform
@@ -324,10 +324,8 @@ class Remade:
         """
         if not isinstance(given, Mapping) or set(given) != {"frame", "seed", "bound", "made"}:
             raise InputError(f"an image of a search has frame, seed, bound and made, got {given!r}")
-        try:
+        with told_as(InputError, f"an image of a search cannot be made from {dict(given)}", ValueError):
             return as_record(cls, given)
-        except ValueError as error:
-            raise InputError(f"an image of a search cannot be made from {dict(given)}: {error}") from error
 
     def as_data(self) -> dict[str, Any]:
         """Return it as the parameters of a requirement have it."""

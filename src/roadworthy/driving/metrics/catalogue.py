@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_serializer, model_validator
 
-from roadworthy._files import naming
+from roadworthy._files import as_record, naming
 from roadworthy._frozen import FrozenDict
 from roadworthy._yaml import check_form, read_yaml
 from roadworthy.errors import InputError, suggest
 
-OPERATORS: Mapping[str, str] = FrozenDict(
+OPERATORS: Mapping[str, Mapping[str, str]] = FrozenDict(
     read_yaml(Path(__file__).with_name("operators.yaml"), "file of operators", "operators by name").data
 )
-"""What the operators mean."""
+"""What the operators make of a metric's `words` and `unit`."""
 
 _SAME = {"Std": "SD", "StD": "SD", "Median": "Med"}
 _NAME = re.compile(r"^((?:\w+\()*)\s*([A-Za-z]+)\s*(\)*)$")
@@ -39,6 +39,8 @@ class Primitive:
         unit: Of its values; empty for an event.
         event: The event of a drive that it is; None for a quantity.
         names: Other spellings.
+        signal: The signal of a drive that it is; empty for another quantity.
+        rate_of: The quantity whose rate it is; empty for another.
     """
 
     name: str
@@ -47,6 +49,8 @@ class Primitive:
     unit: str
     event: str | None
     names: tuple[str, ...]
+    signal: str
+    rate_of: str
 
 
 @dataclass(frozen=True)
@@ -76,12 +80,14 @@ class CatalogueMetric:
 @cache
 def primitives() -> Mapping[str, Primitive]:
     """Return the primitives by their abbreviation, in the order of Table I."""
-    found = {}
-    for group, block in _table().items():
-        for name, given in block.items():
-            unit, event, names = given.get("unit", ""), given.get("event"), tuple(given.get("names", ()))
-            found[name] = Primitive(name, given["title"], group, unit, event, names)
-    return FrozenDict(found)
+    usual = {"unit": "", "event": None, "names": (), "signal": "", "rate_of": ""}
+    return FrozenDict(
+        {
+            name: as_record(Primitive, {**usual, "name": name, "group": group, **given})
+            for group, block in _table().items()
+            for name, given in block.items()
+        }
+    )
 
 
 def parse_metric(text: str) -> Metric:

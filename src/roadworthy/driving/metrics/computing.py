@@ -399,24 +399,6 @@ class _Computation:
         return np.where(counts > 0, metres / np.maximum(counts, 1), np.nan)
 
 
-# The units of what operators make, whatever they are applied to.
-_UNITS = {
-    **dict.fromkeys(("TimeC", "TimeE", "RT"), "s"),
-    **dict.fromkeys(("Count", "CountC"), "times"),
-    "RA": "0 to 1",
-    "Ent": "bits",
-    **dict.fromkeys(("CV", "Skew"), ""),
-}
-_IN_WORDS = {
-    "Count": "number of times: {}",
-    "CountC": "number of times that {} meets a condition",
-    "TimeC": "seconds in which {} meets a condition",
-    "TimeE": "seconds to {}",
-    "Diff": "maximum minus minimum of {}",
-    "DevT": "distance from the target of {}",
-}
-
-
 def unit_of(metric: str | Metric) -> str:
     """Return the unit of a metric; empty where it has none.
 
@@ -426,10 +408,7 @@ def unit_of(metric: str | Metric) -> str:
     """
     parsed = parse_metric(metric) if isinstance(metric, str) else metric
     own = primitives()[parsed.primitive].unit
-    outer = parsed.operators[0] if parsed.operators else ""
-    if outer in ("Sum", "SoS"):
-        return f"({own})²·s" if outer == "SoS" else f"{own}·s"
-    return _UNITS.get(outer, f"({own})²" if outer in ("Var", "PowF") else own)
+    return OPERATORS[parsed.operators[0]].get("unit", "{}").format(own) if parsed.operators else own
 
 
 def meaning_of(metric: str | Metric) -> str:
@@ -442,8 +421,7 @@ def meaning_of(metric: str | Metric) -> str:
     parsed = parse_metric(metric) if isinstance(metric, str) else metric
     words = primitives()[parsed.primitive].title
     for operator in reversed(parsed.operators):
-        plain = OPERATORS[operator].partition(":")[0].partition(",")[0].removesuffix(" of a sample")
-        words = _IN_WORDS.get(operator, f"{plain} of {{}}").format(words)
+        words = OPERATORS[operator]["words"].format(words)
     return words
 
 

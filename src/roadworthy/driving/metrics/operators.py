@@ -46,18 +46,6 @@ class Happening(NamedTuple):
         return cls(condition.holds(values), None if known.all() else known)
 
 
-_SIGNALS = {
-    "TPP": "throttle",
-    "LP": "lane_offset",
-    "HP": "headway",
-    "DTP": "pedestrian_distance",
-    "DTV": "vehicle_distance",
-    "SA": "steering",
-    "BPP": "brake",
-}
-_RATES = {"AS": "ACC", "TPS": "TPP", "LS": "LP", "LA": "LS", "SAS": "SA"}
-
-
 class Quantities:
     """What a drive says about each primitive, computed once when it is asked for.
 
@@ -176,9 +164,10 @@ class Quantities:
         return np.where(np.isfinite(values) | inside, np.interp(self.drive.time, time, driven), np.nan)
 
     def _measured(self, primitive: str) -> Series:
-        if primitive in _SIGNALS:
-            return self._signal(_SIGNALS[primitive])
-        return self._rate(_RATES[primitive]) if primitive in _RATES else self._ways[primitive]()
+        known = primitives()[primitive]
+        if known.signal:
+            return self._signal(known.signal)
+        return self._rate(known.rate_of) if known.rate_of else self._ways[primitive]()
 
     def _headway_speed(self) -> Series:
         if self._has("lead_speed"):

@@ -15,14 +15,22 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy._tables import as_float
+from roadworthy._yaml import read_yaml
 from roadworthy.driving.simulators.loop import Controls, pedals
 from roadworthy.errors import FrameError, InputError, SimulatorError, check_number
 from roadworthy.images import decode_image
+
+TELEMETRY: Mapping[str, Mapping[str, str]] = read_yaml(
+    Path(__file__).with_name("telemetry.yaml"), "file of telemetry", "signals by simulator"
+).data
+"""The signals of each simulator by what it calls them."""
 
 
 def address_of(text: str, port: int) -> tuple[str, int]:
@@ -116,10 +124,7 @@ def number(value: Any, *, comma: str = "") -> float:
     """
     if isinstance(value, bool) or value is None:
         return math.nan
-    try:
-        found = float(str(value).replace(",", comma))
-    except ValueError:
-        return math.nan
+    found = as_float(str(value).replace(",", comma))
     return found if math.isfinite(found) else math.nan
 
 

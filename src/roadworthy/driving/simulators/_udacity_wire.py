@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from roadworthy.errors import InputError, MissingExtraError, SimulatorError
+from roadworthy._importing import required
+from roadworthy.errors import InputError, SimulatorError
 
 if TYPE_CHECKING:
     from websockets.http11 import Request, Response
@@ -132,17 +133,14 @@ class EventServer:
     """
 
     def __init__(self, host: str, port: int) -> None:
-        try:
-            from websockets.sync.server import serve
-        except ImportError as error:
-            raise MissingExtraError("websockets", extra="sim", purpose="use the Udacity simulator") from error
+        library = required("websockets.sync.server", extra="sim", purpose="use the Udacity simulator")
         self._inbox: queue.Queue[Message] = queue.Queue()
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
         self._current: tuple[int, ServerConnection] | None = None
         try:
             # Pings of the websocket are left out: a game that loads a scene answers none for long.
-            self._server: Server = serve(
+            self._server: Server = library.serve(
                 self._serve,
                 host,
                 port,

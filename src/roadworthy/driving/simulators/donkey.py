@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.driving.simulators import _remote
+from roadworthy.driving.simulators._remote import TELEMETRY
 from roadworthy.driving.simulators.loop import Controls, Situation
 from roadworthy.errors import FrameError, InputError, SimulatorError
 from roadworthy.frames import Frame, Signals
 from roadworthy.registry import simulators
-
-_SIGNALS = {"speed": "speed", "cte": "lane_offset", "pos_x": "x", "pos_z": "y", "throttle": "throttle"}
 
 
 @simulators.register("donkey", summary="the Donkey simulator, to which we connect over TCP")
@@ -234,7 +233,7 @@ class DonkeySimulator(_remote.RemoteSimulator):
         if not math.isnan(stamp):
             self._first_stamp = stamp if self._first_stamp is None else self._first_stamp
             now = stamp - self._first_stamp
-        signals = {name: _number(message, key) for key, name in _SIGNALS.items() if key in message}
+        signals = {name: _number(message, key) for key, name in TELEMETRY["donkey"].items() if key in message}
         if "steering_angle" in message:
             signals["steering"] = _number(message, "steering_angle") * self._full_lock
         speed = signals.get("speed", math.nan)

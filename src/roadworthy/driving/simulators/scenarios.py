@@ -7,7 +7,7 @@ import math
 import time
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from os import PathLike
@@ -18,9 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._files import BROKEN_ZIP, check_zip, file_name, parse_json, replacing
+from roadworthy._frozen import FrozenDict
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.drives.drive import failing_sectors
-from roadworthy.driving.drives.readers import write_drive
+from roadworthy.driving.drives.readers import read_typed, write_drive
+from roadworthy.driving.drives.readers.logs import REST, is_log
 from roadworthy.driving.simulators.loop import (
     DriveLimits,
     DriveRecorder,
@@ -40,6 +42,10 @@ DRIVES = "drives"
 Kept = Literal["none", "failing", "all"]
 """Of which drives the frames are kept; a crash, a collision or a line crossing makes one a failing drive."""
 
+WHOLE_DRIVE = "whole drive"
+"""Instead of the name of a sector: all that is driven, in whichever sectors, is judged as one case."""
+
+_LOG = "log:"
 _TIMES, _FRAME = "times.json", "{:06d}.jpg"
 _EVERY = 5.0  # seconds
 
@@ -125,12 +131,42 @@ class Scenario:
         options: Its options.
         limits: When the drive ends.
         frames: Whether what the camera saw is kept with the drive.
+        sectors: The sectors of a recorded drive, which are known beforehand, each with the drive of the log
+            that it is of, empty where there is only one.
     """
 
     simulator: str
     options: Mapping[str, object] = field(default_factory=dict)
     limits: DriveLimits = field(default_factory=DriveLimits)
     frames: Kept = "none"
+    sectors: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def log(self) -> str:
+        """The recorded drive that stands for one in a simulator; empty where there is none.
+
+        Example:
+            >>> Scenario("log:comma2k19:Chunk_3").log, Scenario("world:town").log
+            ('comma2k19:Chunk_3', '')
+        """
+        return self.simulator[len(_LOG) :] if self.simulator.startswith(_LOG) else ""
+
+    def with_sectors(self) -> Scenario:
+        """Return the scenario of a log with its sectors: pieces of drives, drives, or all of one.
+
+        Raises:
+            InputError: The log cannot be read, or no drive of it is as long as a piece.
+        """
+        names = read_typed(self.log, self.options).sector_names
+        pieces = bool({"cut_seconds", "cut_metres"} & self.options.keys())
+        known = {
+            name: (name.rpartition(" ")[0] if pieces else name) if is_log(self.log) else ""
+            for name in names
+            if not (pieces and name.endswith(REST))
+        }
+        if not known:
+            raise InputError(f"{self.log}: no drive is as long as a piece: cut it shorter")
+        return replace(self, sectors=FrozenDict({WHOLE_DRIVE: ""} if len(names) == 1 else known))
 
     @property
     def key(self) -> tuple[str, int]:
@@ -199,7 +235,7 @@ class ScenarioDriver:
     keep: Path | None = None
 
     def drive(self, scenario: object, system: SystemUnderTest, /) -> Drive:
-        """Open the simulator, let the system drive and close it again.
+        """Open the simulator, let the system drive and close it again; or read what was recorded.
 
         Raises:
             InputError: It is no scenario, or the simulator cannot be opened.
@@ -208,6 +244,13 @@ class ScenarioDriver:
         """
         if not isinstance(scenario, Scenario):
             raise InputError(f"expected a Scenario to drive through, got {type(scenario).__name__}")
+        if scenario.log:
+            recorded = read_typed(scenario.log, scenario.options)
+            if self.keep is not None:
+                file, _ = kept_drive(self.keep, scenario.key[0], system.name, scenario.key[1])
+                file.parent.mkdir(parents=True, exist_ok=True)
+                write_drive(recorded, file)
+            return recorded
         simulator = open_simulator(scenario.simulator, **scenario.options)
         change = getattr(scenario, "change", None)
         driven_so = partial(drive, system, simulator, limits=scenario.limits, change=change)

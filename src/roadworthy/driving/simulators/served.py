@@ -25,7 +25,7 @@ from roadworthy import _yaml
 from roadworthy.driving.drives import EVENTS
 from roadworthy.driving.simulators import _remote, serving
 from roadworthy.driving.simulators.loop import Controls, Situation
-from roadworthy.errors import InputError, SimulatorError, check_number
+from roadworthy.errors import InputError, SimulatorError, check_number, told_as
 from roadworthy.frames import Frame, Signals
 from roadworthy.registry import simulators
 
@@ -230,10 +230,8 @@ class ProcessSimulator(ServedSimulator):
         wait: float = 120.0,
         stall: float = 30.0,
     ) -> None:
-        try:
+        with told_as(InputError, f"cannot read the command {command!r}", ValueError):
             words = shlex.split(command)
-        except ValueError as error:
-            raise InputError(f"cannot read the command {command!r}: {error}") from error
         if not words:
             raise InputError("process needs a command that starts the simulator")
         super().__init__(f"process:{path}", words, limit, wait, stall)

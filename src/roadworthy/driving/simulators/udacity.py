@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.driving.simulators import _remote
+from roadworthy.driving.simulators._remote import TELEMETRY
 from roadworthy.driving.simulators._udacity_wire import EventServer, Message
 from roadworthy.driving.simulators.loop import Controls, Situation
 from roadworthy.errors import FrameError, InputError, SimulatorError
@@ -20,19 +21,6 @@ from roadworthy.frames import Frame, Signals, SignalUnits
 from roadworthy.registry import simulators
 
 _SPEEDS = {"telemetry": SignalUnits(speed="mph"), "car_telemetry": SignalUnits(speed="m/s")}
-_PLAIN = {
-    "throttle": "throttle",
-    "brake": "brake",
-    "cte": "lane_offset",
-    "distance": "distance",
-    # Unity has x to the right, y up and z ahead.
-    "pos_x": "x",
-    "pos_z": "y",
-    "next_cte": "next_cte",
-    "ang_diff": "ang_diff",
-    # Whole seconds, so that it cannot time the rows.
-    "sim_time": "sim_time",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +59,7 @@ def read_telemetry(event: str, data: Mapping[str, Any], *, full_lock: float) -> 
         image = _remote.decoded_image(data.get("image"))
     except FrameError as error:
         wrong = str(error)
-    signals = {name: _remote.number(data[key]) for key, name in _PLAIN.items() if key in data}
+    signals = {name: _remote.number(data[key]) for key, name in TELEMETRY["udacity"].items() if key in data}
     if "speed" in data:
         signals["speed"] = _SPEEDS[event].decode_speed(_remote.number(data["speed"]))
     if "steering_angle" in data:

@@ -36,7 +36,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 import numpy as np
 
 from roadworthy._frozen import FrozenDict
-from roadworthy.errors import FrameError, OntologyError
+from roadworthy._tables import as_float
+from roadworthy.errors import FrameError, OntologyError, told_as
 from roadworthy.ontology import ontology
 
 if TYPE_CHECKING:
@@ -84,11 +85,9 @@ class Vocabulary:
     def __post_init__(self) -> None:
         # Checked at once, or skipping unknown classes would hide a typing error in the user's own mapping.
         for name, word in (self.class_names or {}).items():
-            try:
+            with told_as(OntologyError, f"class_names[{name!r}]", OntologyError):
                 if word is not None:
                     ontology().resolve(word)
-            except OntologyError as error:
-                raise OntologyError(f"class_names[{name!r}]: {error}") from None
 
     def meaning(self, name: str) -> Meaning | None:
         """Return what a class name means, or None when the user leaves it out.
@@ -243,10 +242,7 @@ def text_lines(text: str | Iterable[str]) -> list[tuple[int, list[str]]]:
 
 def number(where: str, what: str, text: object) -> float:
     """Return a finite number read from a file."""
-    try:
-        value = float(text)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        value = NAN
+    value = as_float(text)
     if not math.isfinite(value):
         raise FrameError(f"{where}: {what} must be a number, got {text!r}")
     return value

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.errors import FrameError
+from roadworthy.errors import FrameError, told_as
 from roadworthy.frames.formats import files
 
 if TYPE_CHECKING:
@@ -81,11 +81,9 @@ def as_numpy(values: Any, what: str) -> NDArray[Any]:
     Raises:
         FrameError: They are no array of numbers.
     """
-    try:
+    with told_as(FrameError, f"{what} must be an array of numbers", TypeError, ValueError):
         # A PyTorch tensor on an accelerator, or one that records gradients, must be brought home first.
         found = np.asarray(values.detach().cpu() if hasattr(values, "detach") else values)
-    except (TypeError, ValueError) as error:
-        raise FrameError(f"{what} must be an array of numbers: {error}") from error
     if found.dtype.kind not in "biuf":
         raise FrameError(f"{what} must be an array of numbers, got {values!r:.80}")
     return found

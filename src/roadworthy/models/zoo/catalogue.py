@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from roadworthy._frozen import FrozenDict, frozen
 from roadworthy._options import unknown_option
-from roadworthy.errors import InputError, UnknownNameError, check_known
+from roadworthy.errors import InputError, UnknownNameError, check_known, reason, told_as
 from roadworthy.models.detection import DetectionOutput
 from roadworthy.models.images import ImageInput
 from roadworthy.models.network import ModelSpec
@@ -21,16 +21,6 @@ from roadworthy.models.torch_module import imported_torch
 
 if TYPE_CHECKING:
     import torch
-
-
-def reason(error: Exception) -> str:
-    r"""Return the first line of an error's message; its class where it has none.
-
-    Example:
-        >>> reason(RuntimeError("out of memory\nframe #0: …")), reason(EOFError())
-        ('out of memory', 'EOFError')
-    """
-    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 Size: TypeAlias = int | float | tuple[int, ...] | tuple[float, ...]
@@ -68,10 +58,8 @@ def path_output(outputs: tuple[str, ...]) -> PathOutput:
         >>> path_output(("0.5", "1")).times
         (0.5, 1.0)
     """
-    try:
+    with told_as(InputError, "a path network answers for times in seconds", ValueError):
         return PathOutput(tuple(map(float, outputs)))
-    except ValueError as error:
-        raise InputError(f"a path network answers for times in seconds: {error}") from error
 
 
 @dataclass(frozen=True)

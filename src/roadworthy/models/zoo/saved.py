@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._files import is_file, is_folder, make_writable, parse_json, read_json, replacing
-from roadworthy.errors import InputError, RoadworthyError, check_choice
+from roadworthy._yaml import read_yaml
+from roadworthy.errors import InputError, RoadworthyError, check_choice, reason
 from roadworthy.frames import Frame
 from roadworthy.models.images import ImageInput
 from roadworthy.models.network import Network, existing
@@ -28,7 +29,7 @@ from roadworthy.models.torch_module import (
     torch_model,
     torchscript_model,
 )
-from roadworthy.models.zoo.catalogue import Variant, architecture, reason
+from roadworthy.models.zoo.catalogue import Variant, architecture
 from roadworthy.registry import models
 from roadworthy.seeding import rng_for
 
@@ -203,18 +204,9 @@ def _read_onnx(path: Path) -> Any:
     return model
 
 
-SHIPPED = {
-    "dave2": "DAVE-2, trained on the built-in world: steering and speed",
-    "epoch": "a small Epoch, trained on the built-in world: steering and speed",
-    "chauffeur": "a small Chauffeur over five frames, trained on the built-in world: steering and speed",
-    "dave2-udacity": "DAVE-2, trained on 3600 real frames of Udacity's challenge 2: steering",
-    "dave2-speed": "DAVE-2, trained on the built-in world and two real drives: steering and speed",
-    "epoch-speed": "a small Epoch, trained on the built-in world and two real drives: steering and speed",
-    "epoch-udacity": "a small Epoch, trained on 3600 real frames of Udacity's challenge 2: steering",
-    "detector": "a small detector of road users, signs and lights, trained on the built-in world",
-    "path": "a small planner of paths, trained on the built-in world and two real drives: four seconds ahead",
-    "classifier": "a small classifier of cut-out things, trained on the built-in world",
-}
+SHIPPED: Mapping[str, str] = read_yaml(
+    Path(__file__).with_name("shipped.yaml"), "file of networks", "summaries"
+).data
 """What is registered, with its summary, where its weights are there."""
 
 

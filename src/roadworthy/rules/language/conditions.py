@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,6 +23,7 @@ JOINTS = AND | {"that", "if", "when"}
 """What joins clauses or opens them and gives nothing else."""
 AWAY = ("from", "off", "out of")
 INSTEAD = (("instead", "of"), ("rather", "than"))
+ANY_MORE = (("any", "more"), ("any", "longer"), ("anymore",))
 _TOGETHER = lexicon.phrases_of("as well as, together with, along with, in addition to, at the same time")
 
 
@@ -44,6 +45,13 @@ class WordStream:
         self.at += many
         return self.words[self.at - many : self.at]
 
+    def saying(self, phrases: Sequence[tuple[str, ...]]) -> Words | None:
+        """Step over one of some phrases and return it, where one stands here."""
+        for phrase in phrases:
+            if tuple(map(self.lower, range(len(phrase)))) == phrase:
+                return self.step(len(phrase))
+        return None
+
     def skip(self) -> None:
         """Step over adverbs without a bearing on the meaning."""
         self.at = after_fillers(self.words, self.at)
@@ -62,11 +70,8 @@ class WordStream:
         begin = self.at
         while True:
             self.skip()
-            said = tuple(self.lower(k) for k in range(4))
-            together = next((len(one) for one in _TOGETHER if said[: len(one)] == one), 0)
-            if together:
-                self.result.bind(self.words[self.at : self.at + together], "and")
-                self.at += together
+            if together := self.saying(_TOGETHER):
+                self.result.bind(together, "and")
             elif self.lower() in AND:
                 self.at += 1
             elif self.lower() in ("or", "either"):
@@ -95,6 +100,19 @@ class WordStream:
         if group.particle and (group.lemma, group.particle) not in lexicon.PHRASAL:
             reason = f"{str(group.words)!r} is another verb than {group.lemma!r}, and not known"
             raise group.words.refuse(reason, UNDERSTOOD)
+
+    def contrasted(self, group: VerbGroup) -> VerbGroup:
+        """Return "is not green but red" as "is red instead of green", in the order of these words."""
+        rest = self.words[self.at :]
+        but = next((n for n, word in enumerate(rest) if word.lower == "but"), 0)
+        stop = next((n for n in range(but, len(rest)) if rest[n].lower in (",", "and")), len(rest))
+        if not but or not (group.negated or group.no_longer) or group.lemma not in ("be", "become"):
+            return group
+        instead = [replace(rest[but], lower=one) for one in INSTEAD[0]]
+        old = rest[: but - (rest[but - 1].lower == ",")]
+        items = (*self.words[: self.at], *rest[but + 1 : stop], *instead, *old, *rest[stop:])
+        self.words = Words(self.words.text, items)
+        return replace(group, negated=False, no_longer=False)
 
     def affirmed(self, group: VerbGroup, gives: str = "") -> None:
         """Refuse a verb that is negated where nothing would change then, and note what it gives."""
@@ -216,7 +234,8 @@ class PlacePhrase:
 class Tail:
     """What stands after the verb of a clause; `degree` are the words that compare or name a level.
 
-    `together` is the word that says that things are close to each other.
+    `together` is the word that says that things are close to each other, `ended` those that say that it is so
+    no longer, and `instead` what gives way.
     """
 
     phrases: list[Phrase] = field(default_factory=list)
@@ -224,13 +243,15 @@ class Tail:
     level: str = ""
     degree: Words | None = None
     together: Words | None = None
+    ended: Words | None = None
+    instead: NounReading | None = None
 
 
 def joined(first: Tail | None, second: Tail) -> Tail:
     """Return what stands after a noun and after its verb as one."""
     if first is None:
         return second
-    names = ("comparative", "level", "degree", "together")
+    names = ("comparative", "level", "degree", "together", "ended", "instead")
     return Tail(first.phrases + second.phrases, *(getattr(first, n) or getattr(second, n) for n in names))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from roadworthy.errors import RuleError
@@ -24,6 +24,9 @@ AWAY = re.compile(
 )
 """How far away a thing is that is added, or how far at most."""
 _IN_FRONT = re.compile(rf"\s*(?:in front|ahead) of (?!{_US}\b)", re.IGNORECASE)
+_LEADS = re.compile(
+    r"\b(?:and|while|if|when|there (?:is|are)),?\s*$", re.IGNORECASE
+)  # "and in 50 m there is"
 _NEAREST, _FARTHEST = 3.0, 100.0  # metres
 EXAMPLE = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down."
 """A rule that is understood."""
@@ -39,7 +42,7 @@ def at_distances(text: str, blocks: Sequence[Block]) -> list[Block]:
         condition, outcome = told[number].condition[0][0], told[number].outcome[0][0]
         inside = found.start() < outcome if condition < outcome else found.start() >= condition
         changes = told[number].changes if inside else ()
-        added = _said_of(told[number].bound, changes, found.start())
+        added = _said_of(text, told[number].bound, changes, found.start())
         if not added or any(map(_is_placed, added)):
             reason = "a distance is said once, of a thing that is added, and it must be clear of which"
         elif not _NEAREST <= metres <= _FARTHEST:
@@ -54,27 +57,56 @@ def at_distances(text: str, blocks: Sequence[Block]) -> list[Block]:
             told[number] = replace(told[number], changes=tuple(moved))
             continue
         raise RuleError(reason, text=text, span=found.span(), suggestions=[EXAMPLE])
+    ends = [*begins[1:], len(text)]
+    for number in range(1, len(told)):
+        if not AWAY.search(text, begins[number], ends[number]):  # what comes again is as far away as before
+            before = {_named(one): one for one in told[number - 1].changes if one.distance or one.within}
+            again = (
+                replace(one, distance=old.distance, within=old.within)
+                if (old := before.get(_named(one))) and one.comparative is None
+                else one
+                for one in told[number].changes
+            )
+            told[number] = replace(told[number], changes=tuple(again))
     return told
 
 
-def _said_of(bound: Mapping[int, str], changes: Iterable[SceneChange], at: int) -> list[SceneChange]:
+def _named(change: SceneChange) -> tuple[str, str]:
+    return change.op, thing_in_words(change.target, change.properties)
+
+
+def _said_of(
+    text: str, bound: Mapping[int, str], changes: Sequence[SceneChange], at: int
+) -> list[SceneChange]:
     """Return what is added of which something at a place of the text is said; none where that is not clear.
 
     That is what is named last before it, several where they share a verb: "a car and a truck are 30 m ahead".
     """
     names = ((one, thing_in_words(one.target, one.properties)) for one in changes)
     added = {one: name for one, name in names if one.op == "add" and one.comparative is None}
+    told = sorted(bound.items())
+    # "Car" and "stop sign" are named once each, whatever the number of words.
+    named = [gives for (_, gives), (_, last) in zip(told, [(0, ""), *told], strict=False) if gives != last]
+    if any(named.count(name) > 1 and list(changes).count(one) > 1 for one, name in added.items()):
+        return []
     if len(added) < 2:
         return list(added)
+    leads = bool(_LEADS.search(text[:at]))
     things: set[str] = set()
-    shared = False
-    for _, gives in sorted(((n, gives) for n, gives in bound.items() if n < at), reverse=True):
-        if gives == "add" and things:
-            break
-        shared |= gives == "add"
-        things |= {gives} & set(added.values())
+    verb = ""
+    for place, gives in told if leads else reversed(told):
+        if (place < at) == leads:
+            continue
+        if gives == "add" and not leads:
+            if things:
+                break
+            verb = verb or text[place:].split()[0]
+        if gives in added.values() and gives not in things:
+            things.add(gives)
+            if leads or verb.endswith("s"):
+                break  # "there is a red light and a car is 30 m ahead"
     said = [one for one, name in added.items() if name in things]
-    clear = len(said) == len(things) and (shared or len(said) == 1)
+    clear = len(said) == len(things) and (bool(verb) or len(said) == 1)
     return said if clear else []
 
 

@@ -6,18 +6,10 @@ import dataclasses
 import re
 from collections.abc import Sequence
 
-from roadworthy.rules.language import lexicon
+from roadworthy.rules.language import lexicon, phrases
 from roadworthy.rules.language.conditions import AND, UNDERSTOOD, PlacePhrase, Tail, joined
 from roadworthy.rules.language.lexicon import SETS
 from roadworthy.rules.language.nouns import SCENE, NounReading, is_environment
-from roadworthy.rules.language.phrases import (
-    Phrase,
-    VerbGroup,
-    after_fillers,
-    base_of,
-    prepositional,
-    verb_group,
-)
 from roadworthy.rules.language.weather import ExchangeReader
 from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import Op, Position, thing_in_words
@@ -26,7 +18,7 @@ from roadworthy.rules.reading import Op, Position, thing_in_words
 _FELLED = ("cut", "down")
 _TOWARD = ("to", "from", "toward", "towards")
 _TO_CROSS = re.compile(r"to cross(?: the (?:road|street))?\b")
-_LIT = re.compile(r"with (?:its |the |both )?brake lights (?:on|lit)\b")
+_LIT = re.compile(lexicon.FILE["braking"])
 
 
 class EventReader(ExchangeReader):
@@ -37,7 +29,7 @@ class EventReader(ExchangeReader):
 
         `past` says that a verb stood before, so that "a tram stopped at the kerb" is a thing.
         """
-        at = after_fillers(self.words, self.at)
+        at = phrases.after_fillers(self.words, self.at)
         own = self.words[at : at + 2]
         if len(things) > 1 and re.match(r"with |(?:who|which|that) \w+s$", str(own).lower()):
             raise own.refuse("of which of them is this said?", ["a car that brakes and a truck"])
@@ -47,8 +39,10 @@ class EventReader(ExchangeReader):
             return joined(Tail(), self.modified() or self.tail())
         if at < len(self.words) and self.words[at].lower in ("who", "which", "that"):
             at += 1
-            found = verb_group(self.words, at)
-            if found is not None and found[0].lemma in SETS["presence"]:
+            found = phrases.verb_group(self.words, at)
+            behind = self.words[found[1] : found[1] + 1] if found else ()
+            turns = any(word.lower in lexicon.VALUES for word in behind)  # "a light that turns red"
+            if found is not None and found[0].lemma in SETS["presence"] and not turns:
                 self.affirmed(found[0])
                 self.certain(found[0])
                 self.result.bind(self.words[at - 1 : found[1]], "add")
@@ -59,23 +53,25 @@ class EventReader(ExchangeReader):
             return None
         word = self.words[at]
         crossing = word.lower == "crossing"
-        participle = word.tag in ("VBG", "VBN") or (past and word.tag == "VBD")
+        participle = word.tag in ("VBG", "VBN") or word.lower.endswith("ing") or (past and word.tag == "VBD")
         verbs = SETS["presence"] | (SETS["add"] - {"set"} if word.tag == "VBN" else frozenset())
-        if not crossing and not (participle and base_of(word) in verbs):
-            found_phrase = prepositional(self.words, at)
+        if not crossing and not (participle and phrases.base_of(word) in verbs):
+            found_phrase = phrases.prepositional(self.words, at)
             if found_phrase is None:
                 return None
-            after = after_fillers(self.words, found_phrase[1])
+            after = phrases.after_fillers(self.words, found_phrase[1])
             if self._lit(after):
                 self.at = after
                 return joined(Tail([found_phrase[0]]), self.modified(things) or Tail())
-            if verb_group(self.words, after) is None:
+            if phrases.verb_group(self.words, after) is None:
                 return None
             return self.tail()
         self.at = at
         verb = self.step()
         self.result.bind(verb, "add")
-        group = VerbGroup("cross" if crossing else base_of(word), verb, passive=word.tag == "VBN")
+        group = phrases.VerbGroup(
+            "cross" if crossing else phrases.base_of(word), verb, passive=word.tag == "VBN"
+        )
         return self._where(things, group)
 
     def _lit(self, at: int) -> re.Match[str] | None:
@@ -84,15 +80,10 @@ class EventReader(ExchangeReader):
 
     # --- what happens
 
-    def done_by_someone(self, group: VerbGroup, *, ego: bool = False) -> None:
+    def done_by_someone(self, group: phrases.VerbGroup, *, ego: bool = False) -> None:
         """Read "you see a pedestrian", "we remove the lane lines", "the ego-vehicle drives at night"."""
+        self.by_us = True
         lemma = group.lemma
-        first = self.words.items.index(group.words[0])
-        for number in range(max(first - 1, 0), len(self.words)):
-            if number >= first and self.words[number].lower in AND:
-                break
-            if self.words[number].lower in ("slowly", "quickly", "straight") and lemma in SETS["motion"]:
-                raise self.words[number : number + 1].refuse("how we drive cannot be changed", ["at night"])
         if lemma in ("come", "get") and self.lower() in ("to", "upon"):
             lemma = "approach"  # "you come to a yield sign"
             self.result.bind(self.step(), "add")
@@ -100,8 +91,6 @@ class EventReader(ExchangeReader):
             return
         if lemma not in SETS["see"] | {"have"}:
             self.affirmed(group)
-        if lemma == "pass" and any(one.lemma == "have" for one in group.words):
-            raise group.words.refuse("what is passed is behind us", ["you pass a stop sign"])
         if group.passive and lemma == "overtake" and self.over() and group.words[0].lemma != "have":
             self.put("add", NounReading("vehicle", group.words, {}, "a"), Tail())  # by whomever
             return
@@ -154,7 +143,7 @@ class EventReader(ExchangeReader):
             return
         raise group.words.refuse(f"{str(group.words)!r} is no change of a scene", UNDERSTOOD)
 
-    def _overtaken(self, group: VerbGroup) -> None:
+    def _overtaken(self, group: phrases.VerbGroup) -> None:
         """Read "you are overtaken by a lorry", and "passed" by it."""
         self.affirmed(group)
         verb = group.words.items + self.step().items
@@ -168,7 +157,7 @@ class EventReader(ExchangeReader):
             said = Words(self.words.text, verb + thing.words.items)
             self.put("add", dataclasses.replace(thing, words=said), self.tail())
 
-    def does(self, group: VerbGroup) -> bool:
+    def does(self, group: phrases.VerbGroup) -> bool:
         """Return whether someone changes the scene rather than being seen in it."""
         return group.lemma in SETS["add"] | SETS["remove"] | SETS["replace"] and self._object_follows()
 
@@ -176,11 +165,13 @@ class EventReader(ExchangeReader):
         self.skip()
         return (
             self.at < len(self.words)
-            and prepositional(self.words, self.at) is None
+            and phrases.prepositional(self.words, self.at) is None
             and self.words[self.at].pos in ("DET", "NOUN", "ADJ", "PROPN")
         )
 
-    def happens(self, things: list[NounReading], group: VerbGroup, inner: Tail | None, words: Words) -> None:
+    def happens(
+        self, things: list[NounReading], group: phrases.VerbGroup, inner: Tail | None, words: Words
+    ) -> None:
         """Read what the things of a subject do, or what is done to them."""
         if group.lemma == "get" and (self.lower(), self.lower(1)) == ("in", "front"):
             group = dataclasses.replace(group, lemma="come")
@@ -206,7 +197,7 @@ class EventReader(ExchangeReader):
         if group.passive:
             self.check_particle(things, group)
         active = lemma == "replace" and not group.passive
-        if active and not self.over() and prepositional(self.words, self.at) is None:
+        if active and not self.over() and phrases.prepositional(self.words, self.at) is None:
             # "Trees replace the buildings": the subject comes, the object goes.
             self.affirmed(group, "replace")
             olds = self.things()
@@ -286,12 +277,25 @@ class EventReader(ExchangeReader):
                     raise thing.words.refuse("what comes is not all that is there", ["a", "several"])
             if lemma == "be" and not self.over() and self.lower() not in (*AND, "or", "either"):
                 raise self.rest().refuse("these words are not understood here", UNDERSTOOD)
+            inner = self._origin(group, inner, tail)
             for thing in things:
                 self.put(self.presence(gone, thing), thing, joined(inner, tail), group.words)
             return
         raise group.words.refuse(f"{str(group.words)!r} is no change of a scene", UNDERSTOOD)
 
-    def _check_there(self, group: VerbGroup) -> None:
+    def _origin(self, group: phrases.VerbGroup, inner: Tail | None, tail: Tail) -> Tail | None:
+        """Return the places of a subject that are not over: "a car in the left lane moves into your lane"."""
+        goes = group.lemma in (SETS["go"] | SETS["only moves"] | SETS["moves"] | {"cut"}) - (
+            SETS["stays"] - {"pull"}
+        )
+        if inner is None or not goes or not any(one.position for one in tail.phrases):
+            return inner
+        left = [one for one in inner.phrases if one.position and one.thing and not self.is_ego(one.thing)]
+        for one in left:
+            self.result.bind(one.words, "from there")
+        return dataclasses.replace(inner, phrases=[one for one in inner.phrases if one not in left])
+
+    def _check_there(self, group: phrases.VerbGroup) -> None:
         """Refuse a verb that does not say that a thing is there: "is run over", "drives off"."""
         onto = group.particle in ("off", "past") and not self.over()  # "steps off the kerb"
         done = group.passive and group.lemma not in SETS["add"] | SETS["see"] | SETS["put"]
@@ -301,14 +305,14 @@ class EventReader(ExchangeReader):
         if done or over or bare or (group.particle in SETS["leaving"] and not onto):
             raise group.words.refuse(f"{str(group.words)!r} does not say that it is there", UNDERSTOOD)
 
-    def check_particle(self, things: Sequence[NounReading], group: VerbGroup) -> None:
+    def check_particle(self, things: Sequence[NounReading], group: phrases.VerbGroup) -> None:
         """Refuse what means something else where it is done to people: "is taken down", "is set up"."""
         another = group.particle in ("up", "out", "down") and group.lemma != "queue"
         if another and any(map(self.moves, things)):
             reason = f"{str(group.words)!r} is not understood of this"
             raise group.words.refuse(reason, ["is removed", "appears"])
 
-    def _check_agent(self, group: VerbGroup, tail: Tail) -> None:
+    def _check_agent(self, group: phrases.VerbGroup, tail: Tail) -> None:
         """Refuse who does it, where "by" may say so: "is followed by a truck", "is parked by a woman"."""
         for one in tail.phrases:
             if not group.passive or one.preposition != "by" or one.thing is None:
@@ -319,7 +323,7 @@ class EventReader(ExchangeReader):
             if done and not seen:
                 raise one.words.refuse("by whom it is done cannot be shown: say where it is", ["beside"])
 
-    def _check_manner(self, things: Sequence[NounReading], group: VerbGroup, tail: Tail) -> None:
+    def _check_manner(self, things: Sequence[NounReading], group: phrases.VerbGroup, tail: Tail) -> None:
         """Refuse what nobody is seen doing: "a child cycles", "a car drives on the left side"."""
         elements = {self.resolved(one).element for one in things}
         if (group.lemma in SETS["rides"] and elements & {"pedestrian", "dog"}) or (
@@ -330,7 +334,7 @@ class EventReader(ExchangeReader):
             if one.thing and one.thing.properties and one.thing.words[-1].lower in ("side", "road", "street"):
                 raise one.words.refuse("is this the lane, or the side of the road?", ["in the oncoming lane"])
 
-    def _covered(self, things: list[NounReading], group: VerbGroup) -> None:
+    def _covered(self, things: list[NounReading], group: phrases.VerbGroup) -> None:
         """Read "the road is covered with snow": snow lies where it has snowed."""
         self.affirmed(group)
         for thing in things:
@@ -343,7 +347,7 @@ class EventReader(ExchangeReader):
             self.result.bind(phrase.words, phrase.thing.element)
             self.environment(phrase.thing)
 
-    def _has(self, things: list[NounReading], group: VerbGroup) -> None:
+    def _has(self, things: list[NounReading], group: phrases.VerbGroup) -> None:
         """Read "the road has no lane lines": the subject is where the object is."""
         subject = things[0]
         if len(things) > 1 or subject.element not in (SCENE, "road", "sidewalk", "lane", "crosswalk"):
@@ -358,7 +362,8 @@ class EventReader(ExchangeReader):
             self.result.bind(subject.words, f"on the {subject.element}")
         for thing in objects:
             op = self.presence(gone, thing)
-            here = op == "add" and subject.element != SCENE and not tail.phrases
+            placed = [one for one in tail.phrases if one.thing and not is_environment(one.thing.element)]
+            here = (op == "add" or subject.element != "road") and subject.element != SCENE and not placed
             if here:
                 where = thing_in_words(subject.element, subject.properties)
                 self.result.bind(subject.words, f"on the {where}")
@@ -366,15 +371,15 @@ class EventReader(ExchangeReader):
             place = PlacePhrase(position, subject.element, subject.properties) if here else None
             self.put(op, thing, tail, group.words, place)
 
-    def _is_removed(self, group: VerbGroup) -> bool:
+    def _is_removed(self, group: phrases.VerbGroup) -> bool:
         """Return whether a thing is taken away, and not only hidden: "is hidden behind a car"."""
         done = group.passive or any(word.tag in ("VBN", "VBD") for word in group.words)
         removes = group.lemma in SETS["remove"] - SETS["presence"] - {"cut", "clear", "get"}
         if not done or not (removes or (group.lemma, group.particle) == _FELLED):
             return False
-        return group.lemma not in ("hide", "mask") or prepositional(self.words, self.at) is None
+        return group.lemma not in ("hide", "mask") or phrases.prepositional(self.words, self.at) is None
 
-    def _where(self, things: Sequence[NounReading], group: VerbGroup) -> Tail:
+    def _where(self, things: Sequence[NounReading], group: phrases.VerbGroup) -> Tail:
         """Read the end of a clause of presence; who waits to cross is not on the road yet."""
         if group.lemma in ("wait", "stand", "stop") and self.lower() == "to" and self.lower(1) == "cross":
             self.result.bind(self.step(2), "waiting")
@@ -386,7 +391,7 @@ class EventReader(ExchangeReader):
             one.position and one.thing and not self.is_ego(one.thing) for one in tail.phrases
         ):
             kerb = NounReading("sidewalk", group.words, {}, "the")
-            tail.phrases.append(Phrase("on", "on", group.words, kerb))
+            tail.phrases.append(phrases.Phrase("on", "on", group.words, kerb))
         waits = group.lemma in ("wait", "stand", "stop")
         if waits and tail.phrases and (cross := _TO_CROSS.match(str(self.words[self.at :]).lower())):
             self.result.bind(self.step(cross[0].count(" ") + 1), "waiting")
@@ -396,22 +401,26 @@ class EventReader(ExchangeReader):
             if group.about and element in ("road", "lane"):
                 kerb = NounReading("sidewalk", phrase.words, {}, "the")
                 tail.phrases[number] = dataclasses.replace(phrase, position="on", thing=kerb)
-            elif phrase.preposition == "across" and group.lemma in SETS["stays"]:
-                raise phrase.words.refuse("on the road, or on its other side?", ["on the road"])
             elif goes and phrase.preposition == "to" and element == "sidewalk":
                 raise phrase.words.refuse("where it goes is not shown: say where it is", ["on the left"])
+            elif (
+                phrase.preposition == "along"
+                and element == "road"
+                and group.lemma in SETS["rides"] | {"move"}
+            ):
+                tail.phrases[number] = dataclasses.replace(phrase, preposition="on")
             elif element == "crosswalk" and (group.about or (waits and phrase.preposition == "at")):
                 tail.phrases[number] = dataclasses.replace(phrase, position="beside")
         self._check_agent(group, tail)
         self._check_manner(things, group, tail)
         return tail
 
-    def _crossed(self, group: VerbGroup) -> Tail | None:
+    def _crossed(self, group: phrases.VerbGroup) -> Tail | None:
         """Read the object of verbs that say where: "crosses the road", "enters the lane"."""
         takes_object = ("cross", "enter", "cover", "pass", "follow", "use", "overtake")
         if group.lemma not in takes_object and group.particle != "off":
             return None
-        if prepositional(self.words, self.at) is not None or self.over():
+        if phrases.prepositional(self.words, self.at) is not None or self.over():
             if group.lemma == "overtake":
                 raise group.words.refuse("whom it overtakes must be us", ["overtakes you"])
             if group.lemma == "follow" and self.lower() not in ("behind", "by"):
@@ -440,14 +449,19 @@ class EventReader(ExchangeReader):
                 raise thing.words.refuse("these words are not understood here", ["off the kerb"])
             thing = NounReading("road", thing.words, {}, "the")
         tail = self.tail()
-        tail.phrases.insert(0, Phrase(group.lemma, position, self.words[begin : self.at], thing))
+        tail.phrases.insert(0, phrases.Phrase(group.lemma, position, self.words[begin : self.at], thing))
         return tail
 
-    def _approaches(self, things: list[NounReading], group: VerbGroup, inner: Tail | None) -> None:
+    def _approaches(self, things: list[NounReading], group: phrases.VerbGroup, inner: Tail | None) -> None:
         self.affirmed(group)
         target: NounReading | None = None
-        if not self.over() and prepositional(self.words, self.at) is None:
+        if self.lower() in ("us", "you"):
+            target = NounReading("ego-vehicle", self.step(), {}, "the")
+        elif not self.over() and phrases.prepositional(self.words, self.at) is None:
             target = self.thing()
+        drives = any(self.resolved(one).element == "vehicle" for one in things)
+        if group.passive or (drives and target is not None and not self.is_ego(target)):
+            raise group.words.refuse("where it is then is not said", ["appears ahead", "gets closer"])
         if target is not None:
             self.result.bind(target.words, target.element or "ego-vehicle")
         known = [thing for thing in things if self.refers(thing)]
@@ -457,15 +471,16 @@ class EventReader(ExchangeReader):
                 self.compare(thing, "closer")
             return
         tail = self.tail()
+        self._check_manner(things, group, tail)
         for thing in things:
             place = None
             if target is not None and not self.is_ego(target):
                 place = PlacePhrase("beside", target.element, target.properties)
             self.put("add", thing, joined(inner, tail), group.words, place)
 
-    def _remove(self, things: list[NounReading], group: VerbGroup, inner: Tail | None) -> None:
+    def _remove(self, things: list[NounReading], group: phrases.VerbGroup, inner: Tail | None) -> None:
         self.affirmed(group)
-        if group.lemma == "leave" and not self.over() and prepositional(self.words, self.at) is None:
+        if group.lemma == "leave" and not self.over() and phrases.prepositional(self.words, self.at) is None:
             left = self.thing()
             if left is None or left.element not in (SCENE, "road") or left.properties:
                 raise self.rest().refuse("where it is then is not said", ["leaves the road"])
@@ -478,7 +493,7 @@ class EventReader(ExchangeReader):
             self.some(thing)
             self.put("remove", thing, joined(inner, tail), group.words)
 
-    def comparison(self, group: VerbGroup, things: Sequence[NounReading] = ()) -> bool:
+    def comparison(self, group: phrases.VerbGroup, things: Sequence[NounReading] = ()) -> bool:
         """Read "gets closer to the ego-vehicle", "moves away", "is farther ahead"."""
         begin = self.at
         self.skip()

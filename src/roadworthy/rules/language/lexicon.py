@@ -6,7 +6,7 @@ Nouns that are not here are looked up in the ontology and then in WordNet; other
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,22 @@ def filled(pattern: str, parts: Mapping[str, str]) -> str:
     return re.sub(r"\{([A-Z_]+)\}", lambda name: filled(parts[name[1]], parts), pattern)
 
 
+def refused_of(file: Mapping[str, Any]) -> list[tuple[re.Pattern[str], list[str]]]:
+    """Return the patterns of what a file of words refuses, each with its reason and what is suggested."""
+    parts = file["refused parts"]
+    return [(re.compile(filled(said, parts), re.IGNORECASE), told) for said, told in file["refused"].items()]
+
+
+def refusals(table: Sequence[tuple[re.Pattern[str], list[str]]], text: str) -> Iterator[tuple[Any, ...]]:
+    """Yield where a text has what a table refuses, with the reason and what is suggested."""
+    for pattern, told in table:
+        for found in pattern.finditer(text):
+            yield (*found.span("wrong" if pattern.groupindex else 0), *told)
+
+
 FILE = read_yaml(Path(__file__).with_suffix(".yaml"), "file of words", "'nouns:'").data
+REFUSED = refused_of(FILE)
+"""What words of a condition say together that cannot be shown, and why."""
 SETS = {name: words_of(text) for name, text in FILE["sets"].items()}
 
 

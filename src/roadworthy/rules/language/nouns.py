@@ -26,6 +26,8 @@ _ALIKE = 0.7  # what is less like a word is no hint
 _USUAL = ("pedestrian", "bicyclist", "vehicle", "traffic sign", "traffic light", "tree")
 """What a thing has a value of: "the colour of the light"."""
 _SIDED = re.compile(r"(?:left|right)\b.* lane|lane (?:on|to) (?:the|your|our) (?:left|right)$")
+_THAT_IS = [(which, verb) for which in ("that", "which") for verb in ("is", "are", "'s")]
+_SHOWN = ("color", "type", "shape")  # what a thing is by itself, and not where it is
 _MODIFIERS = SETS["plain adjectives"] | lexicon.words_of("lefthand righthand - hand")
 _MODIFIERS |= {*lexicon.VALUES, *lexicon.LEVELS}
 _MODIFIER_TAGS = SETS["nouns"] | {"JJ", "JJR", "JJS", "VBG", "VBN", "RB", "FW", "CD"}
@@ -115,7 +117,8 @@ def noun_phrase(words: Words, at: int) -> tuple[NounReading, int] | None:
     """
     begin, determiner = at, ""
     if at < len(words) and words[at].lower in SETS["someone"]:
-        return NounReading("pedestrian", words[at : at + 1], {}, "a"), at + 1
+        none = words[at].lower == "nobody"
+        return NounReading("pedestrian", words[at : at + 1], {}, "no" if none else "a"), at + 1
     amount: Words | None = None
     count, part = 1, ""
     while at < len(words) and (said := _amount(words, at)) is not None:
@@ -125,7 +128,8 @@ def noun_phrase(words: Words, at: int) -> tuple[NounReading, int] | None:
             raise words[first : first + 2].refuse(
                 f"{str(words[first : first + 2])!r} is not known here", ["no"]
             )
-        determiner, length, many, which = said
+        all_of = determiner in ("all", "each", "every")
+        determiner, (_, length, many, which) = determiner if all_of else said[0], said
         if many or which:
             if amount is not None:
                 raise words[at : at + length].refuse(f"{str(amount)!r} says this already, or something else")
@@ -157,6 +161,8 @@ def noun_phrase(words: Words, at: int) -> tuple[NounReading, int] | None:
     turns = stop + 1 < len(words) and lexicon.VALUES.get(words[stop + 1].lower, ("",))[0] == "color"
     if determiner in ("", "no") and not turns and str(words[at:stop]).lower() == "light":
         raise words[begin:stop].refuse("is this a traffic light, or the day?", ["a traffic light", "day"])
+    if part and "part" in properties:
+        raise words[begin:stop].refuse("how many, or which of them, cannot be said here", ["the edge lines"])
     part = properties.pop("part", part)
     if properties == {"type": "speed limit"} and stop < len(words):
         limit = _LIMIT.match(words.text.lower(), words[stop].start)
@@ -166,13 +172,6 @@ def noun_phrase(words: Words, at: int) -> tuple[NounReading, int] | None:
             stop = next(number for number in range(stop, len(words)) if words[number].stop >= limit.end()) + 1
     if element == "sidewalk" and determiner == "other":
         properties["direction"] = "reverse"
-    spoken = {word.lower for word in words[begin:stop]}
-    if "side" in spoken and spoken & {"its", "his", "her", "their"}:
-        raise words[begin:stop].refuse(
-            "whose side this is, is not understood", ["on the left", "beside the truck"]
-        )
-    if "side" in spoken and spoken & SETS["ours"] and not properties:
-        raise words[begin:stop].refuse("which side is ours is not said", ["left", "right", "the other side"])
     if element == "sidewalk" and determiner in ("both", "each"):
         properties["position"] = "both"
         amount = None
@@ -185,12 +184,23 @@ def noun_phrase(words: Words, at: int) -> tuple[NounReading, int] | None:
         # A coil on the road is no season.
         reason = f"{str(words[begin:stop])!r} may be a thing: a season has no article"
         raise words[begin:stop].refuse(reason, [element])
+    if is_environment(element) and words[stop - 1].tag == "JJR":
+        comparative = comparative or "heavier"  # "foggier"
     if stop < len(words) and words[stop].lower in ("'s", "’s"):
         # "In the ego-vehicle's lane": that is the lane.
         owned = _described(words, stop + 1) if element == "ego-vehicle" else None
         if owned is not None:
+            if owned[0] == "sidewalk":
+                raise words[begin : owned[3]].refuse("which side of us is not shown", ["on the left"])
             element, properties, also, stop = owned
             determiner = "the"
+    after = tuple(word.lower for word in words[stop : stop + 3])
+    if after[:2] in _THAT_IS and (value := lexicon.VALUES.get(after[-1])) and value[0] in _SHOWN:
+        # "A bus that is red"
+        _check_value(words[stop + 2 : stop + 3], element, *value)
+        if properties.setdefault(*value) != value[1]:
+            raise words[begin : stop + 3].refuse(f"is it {properties[value[0]]}, or {after[-1]}?")
+        stop += 3
     whole = words[begin:stop]
     return NounReading(element, whole, properties, determiner, also, comparative, amount, count, part), stop
 
@@ -311,17 +321,11 @@ def _with_modifiers(
         # "Dark rain" falls at night; dark clouds are clouds.
         sky = "night" if word.lower == "dark" and element != "cloudy" else _named(word, _BEFORE)
         sky = "rainy" if word.lower == "wet" else sky
-        if word.lower == "dark" and element == "day":
-            raise one.refuse("a dark day is no night", ["night", "cloudy"])
         sided = number and words[number - 1].lower in ("left", "right", "-")
-        if word.lower == "walking" and element in ("bicyclist", "vehicle"):
-            raise one.refuse("who walks is no cyclist", ["a pedestrian"])
         if word.lower in SETS["plain adjectives"] or word.lower == "-" or (word.lower == "hand" and sided):
             continue
         if _named(word, ("weather",)) and element in ("season", "time"):
             raise one.refuse(f"a {word.text} {element} may be dry: say the weather", ["rain"])
-        if word.lower == "clear" and words[stop - 1].lemma in ("view", "sight", "image", "picture"):
-            raise one.refuse("what is seen clearly is no weather", ["sunny"])
         if sky is not None and (element == SCENE or is_environment(element)):
             # "A rainy day" may be a night; a rainy morning is none.
             named = () if words[stop - 1].lower in ("day", "days") and element == "day" else (element,)
@@ -418,6 +422,8 @@ def _crosses(words: Words, at: int) -> bool:
     """Return whether "crossing" is what someone does: "a pedestrian crossing the road", "people crossing"."""
     if words[at - 1].lower != "crossing":
         return False
+    if at < len(words) and words[at].lower in ("behind", "slowly", "quickly", "between"):
+        return True
     crossed = at + 1 < len(words) and words[at + 1].lower in SETS["crossed"]
     return words[at - 2].tag == "NNS" or (crossed and words[at].lower in SETS["determiners"])
 

@@ -10,29 +10,21 @@ from typing import cast
 
 from roadworthy.errors import RuleError
 from roadworthy.rules.expectation import ExpectedChange, Modifier, Output, Quantity
-from roadworthy.rules.language.outcome_words import (
-    FILE,
-    LEXICON,
-    QUANTITY,
-    REASONS,
-    base_form,
-    is_gerund,
-    nearest,
-)
+from roadworthy.rules.language import outcome_words
 from roadworthy.rules.language.quantities import QuantityMatch, with_quantities
 from roadworthy.rules.language.sights import SEEN, is_person, read_sight
 from roadworthy.rules.language.words import Words
 
-EXAMPLES, SIGHTS = (tuple(FILE["examples"][kind]) for kind in ("of outcomes", "of sights"))
-CAUSES = tuple(phrase.split() for phrase in FILE["causes"].split(", "))
+EXAMPLES, SIGHTS = (tuple(outcome_words.FILE["examples"][kind]) for kind in ("of outcomes", "of sights"))
+CAUSES = tuple(phrase.split() for phrase in outcome_words.FILE["causes"].split(", "))
 """What can lead to something that the if-part names: "slow down for the pedestrian"."""
 NEVER_A_CAUSE, DETERMINERS, PRONOUNS, PURPOSES, HEADS, HARMLESS = (
-    frozenset(FILE["sets"][name].split())
+    frozenset(outcome_words.FILE["sets"][name].split())
     for name in ("never a cause", "determiners", "pronouns", "purposes", "heads", "harmless")
 )
-_OWNERS = re.compile(r"driver|motorist|person|^every|^one$|vehicles|cars|^any|every")
+_OWNERS = re.compile(r"driver|motorist|person|whoever|^every|^one$|vehicles|cars|^any|every")
 # What words of a kind give to a reading, where neither their value nor they themselves tell.
-_GIVES: dict[str, str] = FILE["gives"]
+_GIVES: dict[str, str] = outcome_words.FILE["gives"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,17 +98,18 @@ def read_items(
     items = _Scanner(words, mentioned, added).items()
     whole, whose, owner = OutcomePart(words, tuple(items)), False, False
     for item in items:
-        if item.kind in REASONS and item.kind != "may":
+        if item.kind in outcome_words.REASONS and item.kind != "may":
             amounts = ("by at least 10%", "by at most 30%")
             suggestions = amounts if item.kind in ("vague", "about") else EXAMPLES
-            raise whole.refuse([item], f"'{item.text}': {REASONS[item.kind]}", *suggestions)
+            raise whole.refuse([item], f"'{item.text}': {outcome_words.REASONS[item.kind]}", *suggestions)
         called = {one.removesuffix("s") for one in item.text.split()} & set(others)
         pronoun = item.text == "it" or (item.kind == "output" and item.text.startswith("its ") and not whose)
         whose = whose or item.kind == "ego"
         owner = owner or (item.kind == "ego" and bool(_OWNERS.search(item.text)))
         if not owner and item.kind in ("ego", "output") and {"his", "her", "their"} & set(item.text.split()):
             raise whole.refuse([item], "whose this is, is not said", "your speed", "the speed")
-        if (item.value in ("the car", "a vehicle") and called) or (pronoun and "it" in others):
+        a_car = item.value in ("the car", "a vehicle") or " of the " in item.text
+        if (a_car and called and item.kind == "ego") or (pronoun and "it" in others):
             reason = "this may be the other vehicle: say the ego-vehicle"
             raise whole.refuse([item], reason, "the ego-vehicle", "you")
     return items
@@ -180,12 +173,16 @@ def _bounding(
     That is what "less than" says, where "by at most 30%" alone is a bound that no change keeps too.
     """
     moves = any(item.kind == "side" or item.value in FLIPPED for item in part.of("change", "side", "size"))
+    bare = not {"by", "to", "within", "before", "degree", "change"} & {item.kind for item in after}
+    speeds = [item for item in after if item.found and item.found.kind == "speed" and bare]
+    if moves and speeds and joint and not part.of("quantity"):
+        raise part.refuse(speeds, "by how much, or to which value?", "by 3 m/s", "to 3 m/s")
     if joint is None or not moves or part.of("quantity", "not", "no", "may"):
         return after
-    return [
-        replace(item, value="less than") if item.kind in BOUNDS and item.value == "at most" else item
-        for item in after
-    ]
+    denied = bool(after) and after[0].kind == "not"  # "but not by more than 30%"
+    bounds = {"more than": "less than", "less than": "at least"} if denied else {"at most": "less than"}
+    found = [replace(i, value=bounds.get(i.value, i.value)) if i.kind in BOUNDS else i for i in after]
+    return found[1:] if denied and {item.kind for item in after} & BOUNDS else found
 
 
 def _check_joint(part: OutcomePart, joint: OutcomeItem | None, after: Sequence[OutcomeItem]) -> None:
@@ -212,7 +209,10 @@ class _Scanner:
         self.mentioned = mentioned
         self.added = added
         self.pieces = with_quantities(words)
-        self.bases = [QUANTITY if isinstance(p, QuantityMatch) else base_form(p.text) for p in self.pieces]
+        self.bases = [
+            outcome_words.QUANTITY if isinstance(p, QuantityMatch) else outcome_words.base_form(p.text)
+            for p in self.pieces
+        ]
         self.text = " ".join(self.bases)
         self.starts = [sum(len(base) + 1 for base in self.bases[:place]) for place in range(len(self.bases))]
 
@@ -244,11 +244,11 @@ class _Scanner:
             self.pieces[stop - 1].last,
             " ".join(self.bases[start:stop]),
             piece if isinstance(piece, QuantityMatch) else None,
-            not isinstance(piece, QuantityMatch) and is_gerund(piece.text),
+            not isinstance(piece, QuantityMatch) and outcome_words.is_gerund(piece.text),
         )
 
     def item(self, place: int) -> tuple[OutcomeItem, int]:
-        if self.bases[place] == QUANTITY:
+        if self.bases[place] == outcome_words.QUANTITY:
             return self.make("quantity", place, place + 1), place + 1
         sight = read_sight(self.pieces, self.bases, place, self.added)
         if sight is not None:
@@ -261,7 +261,7 @@ class _Scanner:
                 return self.make(kind, place, aside), aside
         begin = self.starts[place]
         best, longest = None, begin
-        for entry in LEXICON:
+        for entry in outcome_words.LEXICON:
             match = entry.pattern.match(self.text, begin)
             if match and match.end() > longest:
                 best, longest = entry, match.end()
@@ -277,7 +277,7 @@ class _Scanner:
         """Return the end of "for the pedestrian" and the like, or 0."""
         stopping = place and self.bases[place - 1] in ("stop", "halt", "standstill")
         for phrase in CAUSES:
-            if stopping and phrase[0] in ("behind", "beside", "past", "around"):
+            if stopping and phrase[0] in ("behind", "beside", "past", "around", "before"):
                 continue  # where it stops is no cause
             stop = place + len(phrase)
             if self.bases[place:stop] == phrase and stop < len(self.bases):
@@ -329,8 +329,21 @@ class _Scanner:
             base == "in" and after[:2] == ["order", "to"]
         )
         rest = set(self.bases[place + 1 :])
-        expects = rest & {"should", "must", "shall", "speed", "steering", "left", "right", QUANTITY}
-        return len(self.bases) if (why or purpose) and not expects else 0
+        expects = rest & {
+            "should",
+            "must",
+            "shall",
+            "speed",
+            "steering",
+            "left",
+            "right",
+            outcome_words.QUANTITY,
+        }
+        goes_on = any(
+            joint in ("and", "but", "or", ",", "then") and (after in outcome_words.VERBS or after == "not")
+            for joint, after in pairwise(self.bases[place:])
+        )
+        return len(self.bases) if (why or purpose) and not (expects or goes_on) else 0
 
     def unknown(self, place: int) -> RuleError:
         stop = place + 1
@@ -344,7 +357,7 @@ class _Scanner:
             after = stop + (self.bases[stop] in DETERMINERS and stop + 1 < len(self.pieces))
             run = self.words[self.pieces[after].first : self.pieces[after].last + 1]
             return run.refuse(f"'{run}' is nothing that a model sees", SIGHTS)
-        near = nearest(word)
+        near = outcome_words.nearest(word)
         reason = f"'{run}' is not understood in what should happen"
         return run.refuse(reason, (*near, *EXAMPLES) if near else EXAMPLES)
 
@@ -465,8 +478,11 @@ def _range(part: OutcomePart, first: ExpectedAmount, second: ExpectedAmount) -> 
         "low" if amount.modifier in LOWER else "high" if amount.modifier in UPPER else "": amount
         for amount in (first, second)
     }
-    apart = second.led_by("to") and not first.led_by("to")  # "by at least 10% to at most 20 km/h"
-    if set(ends) != {"low", "high"} or (apart and first.quantity.relative != second.quantity.relative):
+    # "By at least 10% to at most 20%" is a range, but "by at least 10%, and to at most 20 km/h" is none.
+    to, by = (any(one.led_by(kind) for one in (first, second)) for kind in ("to", "by"))
+    unlike = first.quantity.relative != second.quantity.relative or first.led_by("to")
+    apart = to and by and (unlike or second.items[0].first > first.items[-1].last + 1)
+    if set(ends) != {"low", "high"} or apart:
         raise part.refuse(second.items, "two quantities that make no range", *RANGE)
     low, high = ends["low"].quantity, ends["high"].quantity
     if low.relative == high.relative and low.value > high.value:
@@ -478,7 +494,7 @@ FLIPPED: dict[str | None, ExpectedChange] = {"increase": "decrease", "decrease":
 SIDES: dict[str, ExpectedChange] = {"left": "decrease", "right": "increase"}
 TURNS = ("turn left", "turn right")
 VERBS = ("keep", "turn", "be", "move", "exceed", "limit")
-ADJECTIVES = frozenset(FILE["adjectives"].split(", "))
+ADJECTIVES = frozenset(outcome_words.FILE["adjectives"].split(", "))
 """Without a verb these are no expectation."""
 
 
@@ -578,15 +594,7 @@ def _check_sides(part: OutcomePart, heads: tuple[OutcomeItem, ...], turning: boo
 def _check_words(part: OutcomePart, heads: tuple[OutcomeItem, ...]) -> None:
     """Refuse words that compare a state with nothing, and "stop braking", which is no stop."""
     for item in heads:
-        itself = item.text in ("same", "the same") and item is part.items[0]  # "the same holds at night"
-        if itself or (item.text in ADJECTIVES and not part.of(*VERBS, "expect", "must")):
+        if item.text in ADJECTIVES and not part.of(*VERBS, "expect", "must"):
             raise part.refuse([item], "this does not say what should be so")
         if item.text == "down" and len(heads) == 1 and not part.of("keep", "be"):
             raise part.refuse([item], "this does not say what should go down")
-        stays_slow = part.of("keep") and item.text in ("slow", "slowly") and not item.gerund
-        is_straight = part.of("be") and item.text.startswith("straight")
-        if stays_slow or is_straight:
-            raise part.refuse([item], "this is compared with nothing")
-    for first, second in pairwise(part.items):
-        if first.text in ("stop", "halt") and second.gerund and second in heads:
-            raise part.refuse([first, second], "this can mean two things", "should not slow down")

@@ -5,29 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 
 from roadworthy.errors import InputError
 from roadworthy.rules.expectation import Expectation, ExpectedChange, Measure, Modifier, Output, Quantity
 from roadworthy.rules.gauges import gauge_of
-from roadworthy.rules.language.outcome_phrases import (
-    ADJECTIVES,
-    EXAMPLES,
-    FLIPPED,
-    LOWER,
-    SIGHTS,
-    TURNS,
-    UPPER,
-    VERBS,
-    ExpectedAmount,
-    OutcomeItem,
-    OutcomePart,
-    bound_words,
-    parts,
-    read_amount,
-    read_direction,
-    read_items,
-)
+from roadworthy.rules.language import outcome_phrases as told
+from roadworthy.rules.language.lexicon import refusals, refused_of
 from roadworthy.rules.language.outcome_words import FILE, REASONS
 from roadworthy.rules.language.sights import LEAST
 from roadworthy.rules.language.words import Words
@@ -39,6 +24,7 @@ EFFECTS = frozenset({"affect", "influence", "impact", "effect", "cause", "lead t
 ACTORS = {who: outputs.split() for who, outputs in FILE["actors"].items()}
 """Of which outputs who can be asked, where not of all."""
 OPEN = re.compile(r"might|can|could|(?:be )?(?:able|free)")
+FORBIDS = ("be allow", "be permit", "be acceptable")
 MULTIPLES = ("times", "twice", "thrice")
 
 
@@ -63,7 +49,7 @@ class OutcomeReading:
 
 class _OutcomeClause:
     def __init__(
-        self, part: OutcomePart, previous: OutcomeReading | None, default_output: Output | None
+        self, part: told.OutcomePart, previous: OutcomeReading | None, default_output: Output | None
     ) -> None:
         self.part = part
         self.refuse = part.refuse
@@ -73,7 +59,7 @@ class _OutcomeClause:
             self.change, self.heads, self.degree = None, part.of("perceive"), None
             self.output = self._output()
             return
-        direction = read_direction(part, turning=previous is not None and previous.turning)
+        direction = told.read_direction(part, turning=previous is not None and previous.turning)
         self.change, self.heads, self.degree = direction.change, direction.heads, direction.degree
         self.output = self._output()
 
@@ -83,7 +69,10 @@ class _OutcomeClause:
             return self._perceived(*self.part.of("perceive"))
         self._check_things()
         negated, negation = self._negation()
-        amount = read_amount(self.part, self.output)
+        slows = self.output == "speed" and not any(PEDALS.search(head.text) for head in self.heads)
+        if self.degree == "less" and slows and self.default_output is None:
+            raise self.refuse(self.part.of("degree"), "less than in which block before?", "slow down")
+        amount = told.read_amount(self.part, self.output)
         self._check_permission(amount, negated)
         if negated and self.change == "same" and self.heads[0].text.startswith("as "):
             raise self.refuse(self.heads, "slower, or only different?", "drive more slowly")
@@ -91,22 +80,22 @@ class _OutcomeClause:
         found = amount.found.number if amount and amount.found else None
         return OutcomeReading(expectation, negation, found, self.degree, bool(self.part.of("turn", "side")))
 
-    def _perceived(self, head: OutcomeItem, *others: OutcomeItem) -> OutcomeReading:
+    def _perceived(self, head: told.OutcomeItem, *others: told.OutcomeItem) -> OutcomeReading:
         """Return what a predicate of seeing or planning asks for, by its own number, or by that beside it."""
         part, kind = self.part, gauge_of(self.output).kind
         if others or part.of("not", "no", "may"):
             wrong = others or part.of("not", "no", "may")
-            raise self.refuse(wrong, f"'{wrong[0].text}' does not go with '{head.text}'", *SIGHTS)
-        amount = read_amount(part, self.output)
+            raise self.refuse(wrong, f"'{wrong[0].text}' does not go with '{head.text}'", *told.SIGHTS)
+        amount = told.read_amount(part, self.output)
         if head.found is not None:
             if amount is not None:
                 raise self.refuse(amount.items, "more quantities than one expectation can have")
             quantity, upper = head.found.as_quantities(self.output)
             if upper is not None:
                 raise self.refuse([head], "two borders, where one is asked for")
-            wanted = ExpectedAmount(quantity, None, "at least", (head,), head.found)
+            wanted = told.ExpectedAmount(quantity, None, "at least", (head,), head.found)
         elif amount is None:
-            wanted = ExpectedAmount(Quantity(LEAST[kind]), None, "at least", (head,))
+            wanted = told.ExpectedAmount(Quantity(LEAST[kind]), None, "at least", (head,))
         else:
             wanted = replace(amount, modifier=amount.modifier or "at least")
         if wanted.modifier not in ("at least", "more than"):
@@ -116,7 +105,7 @@ class _OutcomeClause:
         )
         return OutcomeReading(expectation, found=wanted.found.number if wanted.found else None)
 
-    def _absolute(self, amount: ExpectedAmount, quantity: Quantity) -> Quantity:
+    def _absolute(self, amount: told.ExpectedAmount, quantity: Quantity) -> Quantity:
         """Return a share of what goes from 0 to 1, such as an overlap of 70%, as the number that it is."""
         gauge = gauge_of(self.output)
         if gauge.kind == "signal" or (gauge.kind == "count" and quantity.relative):
@@ -133,10 +122,12 @@ class _OutcomeClause:
         if things and not any(item.text in EFFECTS for item in self.part.items):
             raise self.refuse(things, REASONS["other"], "the ego-vehicle", "the speed", "the steering")
 
-    def _check_permission(self, amount: ExpectedAmount | None, negated: bool) -> None:
+    def _check_permission(self, amount: told.ExpectedAmount | None, negated: bool) -> None:
         """Refuse what is only permitted, unless with a limit: "may vary by up to 2 degrees"."""
         permitted = self.part.of("may")
-        limits = ("at most",) if self.change in FLIPPED else UPPER
+        if self.part.of("no") and all(item.text in FORBIDS for item in permitted):
+            return  # "no change is allowed"
+        limits = ("at most",) if self.change in told.FLIPPED else told.UPPER
         limited = amount is not None and (amount.modifier in limits or amount.led_by("within"))
         # "The speed may drop by at most 20%" is a tolerance; what somebody may do, or can, is no duty.
         for place, item in enumerate(self.part.items):
@@ -168,8 +159,9 @@ class _OutcomeClause:
             about = part.of("output") or self.heads
             such_as = ("the speed should decrease", "the steering should not change")
             raise self.refuse(about, "of what, the speed or the steering?", *such_as)
-        if output == "steering" and part.of("size"):
-            raise self.refuse(part.of("size"), "a steering angle has a side: say left or right", *TURNS)
+        turned = part.of("side", "turn", "change", "factor")
+        if output == "steering" and (sizes := part.of("size") or (() if turned else part.of("degree"))):
+            raise self.refuse(sizes, "a steering angle has a side: say left or right", *told.TURNS)
         for item in part.of("ego"):
             as_output = item.value == "network" and bool(part.of("output"))
             if gauge_of(output).kind not in ACTORS.get(item.value, gauge_of(output).kind) and not as_output:
@@ -192,7 +184,7 @@ class _OutcomeClause:
                 kinds = ("change", "size", "degree") if part.of("be") else ("change", "size")
                 clear = not said and bool(named) and named[0].kind in kinds
             else:
-                wanted = VERBS if said else (*VERBS, "change", "size", "factor", "side")
+                wanted = told.VERBS if said else (*told.VERBS, "change", "size", "factor", "side")
                 clear = any(item.kind in wanted for item in after) or negation.text.startswith("be ")
             if not clear:
                 raise self.refuse([negation], f"what '{negation.text}' negates is not clear")
@@ -217,7 +209,7 @@ class _OutcomeClause:
 
     # The whole
 
-    def _expectation(self, amount: ExpectedAmount | None, negated: bool) -> Expectation:
+    def _expectation(self, amount: told.ExpectedAmount | None, negated: bool) -> Expectation:
         part, change = self.part, self.change
         if amount is None:
             goes = part.of("turn", "move", "degree", "change", "before")
@@ -227,13 +219,19 @@ class _OutcomeClause:
                 )
             pedals = self.output == "speed" and any(PEDALS.search(head.text) for head in self.heads)
             return _plain(Expectation(self.output, change, negated=negated, pedals=pedals))
+        if gauge_of(self.output).kind == "count" and not amount.quantity.relative and amount.upper is None:
+            # Of whole numbers "fewer than 3" is 2 at most, where speeds share the border with "at most".
+            steps = {"at least": -1, "at most": 1} if negated else {"more than": 1, "less than": -1}
+            value = max(amount.quantity.value + steps.get(str(amount.modifier), 0), 0)
+            amount = replace(amount, quantity=Quantity(value))
         self._check_amount(amount, negated)
         measure = self._measure(amount)
         modifier = amount.modifier
         if measure == "value" or gauge_of(self.output).kind == "offset":
             upper = amount.upper and self._absolute(amount, amount.upper)
             amount = replace(amount, quantity=self._absolute(amount, amount.quantity), upper=upper)
-        if amount.led_by("within") or (change == "same" and self.part.of("change")):
+        near = measure == "value" and self._is_near(amount)
+        if near or amount.led_by("within") or (change == "same" and self.part.of("change")):
             change, modifier = self._tolerance(amount)
         elif measure == "value":
             change, modifier = self._new_value(amount, negated)
@@ -241,13 +239,14 @@ class _OutcomeClause:
             raise self.refuse(amount.items, "this does not say in which direction", "decrease by 30%")
         self._check_possible(amount, change, measure)
         try:
+            measure = "change" if near else measure
             return _plain(
                 Expectation(self.output, change, modifier, amount.quantity, amount.upper, measure, negated)
             )
         except InputError as error:
             raise self.refuse(amount.items, str(error), "at most 30 km/h", "at least 30%") from None
 
-    def _check_amount(self, amount: ExpectedAmount, negated: bool) -> None:
+    def _check_amount(self, amount: told.ExpectedAmount, negated: bool) -> None:
         """Refuse how much of what has no amount: "stop by 30%", "apply the brake by 30%", "half left"."""
         items = self.part.items
         after = items[items.index(amount.items[-1]) + 1 :]
@@ -261,15 +260,15 @@ class _OutcomeClause:
         share = value and amount.quantity.relative and self.output in ("brake", "throttle")
         half = amount.text == "half" and not amount.led_by("by") and after
         for wrong, marked, name in (
-            (value and any(item.text in ADJECTIVES for item in after), whole, "speed"),
+            (value and any(item.text in told.ADJECTIVES for item in after), whole, "speed"),
             (share and not after, whole, "share"),
             (half and half[0].kind == "side", whole, "half"),
-            (limits and (negated or amount.modifier in LOWER), limits, "limit"),
+            (limits and (negated or amount.modifier in told.LOWER), limits, "limit"),
         ):
             if wrong:
                 raise self.refuse(marked, *NO_AMOUNT[name])
 
-    def _measure(self, amount: ExpectedAmount) -> Measure:
+    def _measure(self, amount: told.ExpectedAmount) -> Measure:
         """Say whether a quantity is that of the change or of the new value."""
         changes = self.heads and (self.change != "same" or bool(self.part.of("change")))
         if self.part.of("limit"):
@@ -281,7 +280,7 @@ class _OutcomeClause:
         if amount.led_by("to") or self.part.of("fast"):
             return "value"
         if self.part.of("side"):
-            still = not self.part.of("turn", "move", "degree", "change")
+            still = not self.part.of("turn", "move", "degree", "change", "before")
             return "value" if still and self.part.of("be") else "change"
         if not changes:
             return "value"
@@ -294,18 +293,17 @@ class _OutcomeClause:
             return "value" if amount.modifier == reached else "change"
         return "change"
 
-    def _check_prepositions(self, amount: ExpectedAmount) -> None:
+    def _check_prepositions(self, amount: told.ExpectedAmount) -> None:
         """Refuse "slow down at 3 m/s" and "increase up to 50 km/h", which can mean two things."""
         items = self.part.items
         ahead = [head for head in self.heads if items.index(head) < items.index(amount.items[0])]
         in_half = amount.items[0].text == "in" and amount.found and amount.found.number == "half"
         # Not "at a 10% lower speed", but "the speed of 20 km/h should drop".
         at_a_value = amount.led_by("value") or (amount.led_by("at") and ahead and not in_half)
-        up_to = self.change == "increase" and any(item.text == "up to" for item in amount.items)
-        if at_a_value or (up_to and self.output == "speed" and not amount.quantity.relative):
+        if at_a_value:
             raise self.refuse(amount.items, "by how much, or to which value?", "by 3 m/s", "to 3 m/s")
 
-    def _is_noun(self, amount: ExpectedAmount) -> bool:
+    def _is_noun(self, amount: told.ExpectedAmount) -> bool:
         """Say whether the quantity is said of the change itself: "the decrease should be below 30%"."""
         items = self.part.items
         place = items.index(amount.items[0])
@@ -315,18 +313,23 @@ class _OutcomeClause:
             for number, item in enumerate(between)
         ) or (bool(self.part.of("keep")) and bool(self.heads))
 
-    def _tolerance(self, amount: ExpectedAmount) -> tuple[ExpectedChange, Modifier | None]:
-        if self.change in FLIPPED:
+    def _tolerance(self, amount: told.ExpectedAmount) -> tuple[ExpectedChange, Modifier | None]:
+        if self.change in told.FLIPPED:
             raise self.refuse(amount.items, "a direction has no tolerance: say 'at most'", "by at most 30%")
-        if not amount.led_by("within") and amount.modifier not in UPPER:
+        if not amount.led_by("within") and amount.modifier not in told.UPPER:
             raise self.refuse(amount.items, "the same, and yet different?", "within 5%", "by at most 5%")
         return "same", "at most" if amount.modifier else None
 
+    def _is_near(self, amount: told.ExpectedAmount) -> bool:
+        """Return whether it is said how far it may be from what was before: "at most 5 km/h from before"."""
+        away = any(item.text.startswith("from ") for item in self.part.of("before"))
+        return away and amount.modifier in told.UPPER and not self.part.of("side")
+
     def _new_value(
-        self, amount: ExpectedAmount, negated: bool
+        self, amount: told.ExpectedAmount, negated: bool
     ) -> tuple[ExpectedChange | None, Modifier | None]:
         change, modifier, quantity = self.change, amount.modifier, amount.quantity
-        if change not in FLIPPED:
+        if change not in told.FLIPPED:
             change = None
         if self.output == "steering":
             if change and not self.part.of("side"):
@@ -347,7 +350,7 @@ class _OutcomeClause:
         return change, modifier
 
     def _check_possible(
-        self, amount: ExpectedAmount, change: ExpectedChange | None, measure: Measure
+        self, amount: told.ExpectedAmount, change: ExpectedChange | None, measure: Measure
     ) -> None:
         ends = [end for end in (amount.quantity, amount.upper) if end is not None and end.relative]
         if amount.modifier in ("more than", "less than") and not amount.quantity.value:
@@ -359,7 +362,7 @@ class _OutcomeClause:
             return
         if measure == "change" and change == "decrease" and max(end.value for end in ends) > 1:
             raise self.refuse(amount.items, "no speed falls by more than 100%", "by 50%", "by at least half")
-        if measure == "value" and change in FLIPPED:
+        if measure == "value" and change in told.FLIPPED:
             wrong = [end for end in ends if (end.value >= 1) == (change == "decrease")]
             if wrong:
                 reason = f"{amount.text} of the speed before is no {change}"
@@ -379,8 +382,14 @@ def _plain(expectation: Expectation) -> Expectation:
 
 OPPOSITE = {"increase": "decrease", "decrease": "increase"}
 
+REFUSED = refused_of(FILE)
+"""What words mean together that is refused, and why."""
+
 PEDALS = re.compile(r"\b(?:brake|decelerat|accelerat|throttle|gas)")
 """Words of what the pedals do."""
+
+FIRST = re.compile(r"\b(?:original|originally|initial|first|source)\b")
+"""Words of the answer to the original image."""
 
 STANDSTILL = re.compile(r"\b(?:stop|halt|standstill)\b")
 """Words of a speed of 0, which are read as a decrease."""
@@ -450,10 +459,13 @@ def read_outcome(
     Raises:
         RuleError: It is not understood, wholly or in part.
     """
-    items = read_items(words, mentioned=mentioned, others=others, added=added)
-    found = parts(words, items)
+    items = told.read_items(words, mentioned=mentioned, others=others, added=added)
+    if default_output is not None and (old := [one for one in items if FIRST.search(one.text)]):
+        reason = "a later block is compared with the one before, and not with the original"
+        raise told.OutcomePart(words, tuple(items)).refuse(old, reason, "than before")
+    found = told.parts(words, items)
     if not found:
-        raise words.refuse("nothing is expected here", EXAMPLES)
+        raise words.refuse("nothing is expected here", told.EXAMPLES)
     said = [part for part in found if not part.of("companion") or part.of("change")]
     if not said:
         reason = "no model predicts this: say what the speed should do"
@@ -463,34 +475,51 @@ def read_outcome(
         after = _OutcomeClause(part, reading, default_output).read()
         reading = after if reading is None else _joined(part, reading, after)
     assert reading is not None
+    slows = reading.expectation.change == "decrease" and not reading.expectation.negated
     for part in found:
-        if part not in said and reading.expectation.change != "decrease":
+        if part not in said and (not slows or reading.expectation.output == "steering"):
             raise part.refuse((), "this goes only with slowing down", "slow down")
     _check_neighbours(words, items)
     notes = (*_notes(found, reading.expectation), *_asides(words, found, items))
-    return replace(_outcome(reading), notes=notes, bound=bound_words(words, items))
+    return replace(_outcome(reading), notes=notes, bound=told.bound_words(words, items))
 
 
-def _check_neighbours(words: Words, items: Sequence[OutcomeItem]) -> None:
+def _check_neighbours(words: Words, items: Sequence[told.OutcomeItem]) -> None:
     """Refuse words side by side that no sentence has so, and "not immediately", which is later."""
-    whole, denied = OutcomePart(words, tuple(items)), any(one.kind in ("not", "no") for one in items)
+    whole, denied = told.OutcomePart(words, tuple(items)), any(one.kind in ("not", "no") for one in items)
     if late := [one for one in items if denied and one.value == "at once"]:
         raise whole.refuse(late[:1], f"is '{late[0].text}' what should not be so?")
     linked = [one for one in items if one.kind != "filler" or one.value not in ("", "at once")]
+    said = "".join(map(partial(_signed, words), linked))
+    for start, stop, reason, *such_as in refusals(REFUSED, said):
+        first, last = said.count("|", 0, start + 1) - 1, said.count("|", 0, stop)
+        raise whole.refuse(linked[first:last], reason, *such_as)
     kinds = ["^", *(one.value if one.kind == "filler" else one.kind for one in linked), "$"]
     for place, (before, after) in enumerate(pairwise(kinds)):
         if after not in FOLLOWS[before]:
             raise whole.refuse(linked[max(place - 1, 0) : place + 1], "these words do not go together here")
 
 
-def _asides(words: Words, found: Sequence[OutcomePart], items: Sequence[OutcomeItem]) -> Iterator[str]:
+def _signed(words: Words, item: told.OutcomeItem) -> str:
+    """Return an item as patterns of what is refused see it."""
+    found, ends = (
+        item.found,
+        item.kind in ("change", "keep", "turn", "move") and words[item.first].lower.endswith("s"),
+    )
+    value = item.value or (f"{found.kind} {found.value:g}{'-' * (found.upper is not None)}" if found else "")
+    return f"|{item.kind} {value}: {'~' if item.gerund else '+' * ends}{item.text}"
+
+
+def _asides(
+    words: Words, found: Sequence[told.OutcomePart], items: Sequence[told.OutcomeItem]
+) -> Iterator[str]:
     """Yield what the words say besides, and no model is asked about."""
     for item in items:
         if item.kind == "reason" or (item.kind == "companion" and any(item in part.items for part in found)):
             yield f"'{words[item.first : item.last + 1]}' is not tested."
 
 
-def _notes(found: Sequence[OutcomePart], expectation: Expectation) -> Iterator[str]:
+def _notes(found: Sequence[told.OutcomePart], expectation: Expectation) -> Iterator[str]:
     """Yield where less is tested than the words say."""
     stops = [item for part in found for item in part.of("change") if STANDSTILL.search(item.text)]
     if not stops or expectation.quantity is not None:
@@ -498,17 +527,17 @@ def _notes(found: Sequence[OutcomePart], expectation: Expectation) -> Iterator[s
     yield FILE["stops"][expectation.negated].replace("<stop>", f"'{stops[0].text}'")
 
 
-def _joined(part: OutcomePart, first: OutcomeReading, second: OutcomeReading) -> OutcomeReading:
+def _joined(part: told.OutcomePart, first: OutcomeReading, second: OutcomeReading) -> OutcomeReading:
     """Return what two parts mean together, where they speak of the same."""
     one, two = first.expectation, second.expectation
     if one.output != two.output:
         reason = f"one expectation is about one output: the {one.output}, or the {two.output}"
         raise part.refuse(part.of("output") or (), reason, "a rule for each")
     opposite = OPPOSITE.get(str(one.change)) == two.change and not (one.quantity or two.quantity)
+    if opposite and one.negated and two.negated:
+        # Neither up nor down.
+        return OutcomeReading(Expectation(one.output, "same"), second.negation, None, None)
     if part.joint == "or":
-        if opposite and one.negated and two.negated:
-            # Neither up nor down.
-            return OutcomeReading(Expectation(one.output, "same"), second.negation, None, None)
         if one == two:
             return first
     elif one.implies(two):

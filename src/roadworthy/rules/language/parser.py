@@ -6,40 +6,36 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from itertools import zip_longest
 
 from roadworthy.errors import InputError, RuleError
-from roadworthy.ontology import ontology
+from roadworthy.ontology import CONDITIONS, ontology
+from roadworthy.rules.gauges import ANYTHING, Gauge, gauge_of
 from roadworthy.rules.language import lexicon
 from roadworthy.rules.language.changes import read_condition
 from roadworthy.rules.language.conditions import ConditionReading
 from roadworthy.rules.language.distances import AWAY, EXAMPLE, at_distances, metres_of
 from roadworthy.rules.language.lexicon import SETS
-from roadworthy.rules.language.nouns import is_weightless, noun_phrase
+from roadworthy.rules.language.nouns import is_weightless
 from roadworthy.rules.language.outcome_words import VERBS, base_form
 from roadworthy.rules.language.outcomes import ExpectedOutcome, read_outcome
-from roadworthy.rules.language.phrases import is_verb, preposition, verb_group
+from roadworthy.rules.language.splits import marker, splits, trimmed
 from roadworthy.rules.language.times import time_words, timed, without_times
 from roadworthy.rules.language.words import Word, Words, analysed, analysed_all
 from roadworthy.rules.reading import Block, BoundWords, Rule, SceneChange, thing_in_words
 
-_LABEL = re.compile(r"\s*(?:rule|r|cr)\s*\d+\s*[:.)]\s*", re.IGNORECASE)
+_LABEL = re.compile(r"\s*(?:(?:rule|r|cr)\s*\d+\s*[:.)]|\d+[.)](?=\s)|[-*•](?=\s))\s*", re.IGNORECASE)
 _COLON = re.compile(r"\b(if|then|when|given)\s*:", re.IGNORECASE)
-# What test plans write at the head of the two halves of a rule.
-_LABELS: dict[str, str] = lexicon.FILE["headings"]
+# What people write for plain words that are read, which stand in its place and are no longer.
+_IDIOMS = [(re.compile(said, re.IGNORECASE), plain) for said, plain in lexicon.FILE["idioms"].items()]
 # How the ego-vehicle is named so that "it" may stand for it.
 _OURS = re.compile(lexicon.FILE["ours"], re.IGNORECASE)
+_DASH = re.compile(r"(?<=[a-z] )-(?= [a-z])", re.IGNORECASE)
 _ARROW = re.compile(r"[-=]>")
 # What joins sentences and halves of sentences and gives nothing to a reading.
 _PASSED = SETS["connectors"] | {"then", "therefore", "hence", "means", "mean", "that", "who"}
-_MARKERS_OF: dict[str, list[tuple[str, ...]]] = {}
-for _words in lexicon.MARKERS:
-    _MARKERS_OF.setdefault(_words[0], []).append(_words)
-_CHANGES_FIRST = SETS["add"] | SETS["remove"] | SETS["replace"] | {"change"}
 _DONE = lexicon.words_of("slow stop brake halt decelerate accelerate speed steer turn drive keep reduce")
-# "Drivers who see …", "the driver of a vehicle approaching …": they must, when they do.
-_DESCRIBED = re.compile(lexicon.FILE["described"], re.IGNORECASE)
-_OFTEN = (("now", "and", "then"), ("again", "and", "again"))
+_LINKED = re.compile(lexicon.FILE["linked"], re.IGNORECASE)
 _MOST_WORDS = 120
 # To split one word, or to look for headings, takes time by the square of the length.
 _TOO_LONG = re.compile(r"\S{101,}|\A.{10001,}", re.DOTALL)
@@ -102,15 +98,9 @@ def _problem(text: str) -> RuleError | None:
 
 def _read(text: str, analysis: Words) -> Rule:
     """Return what the words of a rule say."""
-    words = Words(text, analysis.items)
     label = _LABEL.match(text)
-    if label is not None:
-        words = Words(text, tuple(word for word in words if word.start >= label.end()))
-    for number, word in enumerate(words):
-        if word.lower in SETS["not understood"]:
-            raise words[number : number + 1].refuse(f"{word.text!r} cannot be used in a rule", [EXAMPLE])
-        if tuple(one.lower for one in words[number : number + 3]) in _OFTEN:
-            raise words[number : number + 3].refuse("how often it is so cannot be shown", [EXAMPLE])
+    begin = label.end() if label is not None else 0
+    words = Words(text, tuple(word for word in _as_written(text, analysis) if word.start >= begin))
     blocks: list[Block] = []
     pieces = _merged(_pieces(words))
     while pieces:
@@ -119,10 +109,10 @@ def _read(text: str, analysis: Words) -> Rule:
         try:
             blocks += _blocks(piece, blocks)
         except RuleError:
-            if not pieces or _marker(pieces[0], 0) is not None:
+            if not pieces or marker(pieces[0], 0) is not None:
                 raise
             # "Add a crosswalk; the speed must go down": the outcome is a sentence of its own.
-            opened = _marker(piece, 0) or 0
+            opened = marker(piece, 0) or 0
             condition, outcome = piece[opened:], pieces[0]
             understood, error = _tried(condition, outcome, blocks)
             if error is not None or understood is None:
@@ -147,7 +137,7 @@ def _accounted(words: Words, blocks: list[Block]) -> Rule:
     inside = [any(start <= word.start < stop for start, stop in halves) for word in words]
     number = 0
     while number < len(words):
-        word, opened = words[number], _marker(words, number)
+        word, opened = words[number], marker(words, number)
         stop = number + 1
         if inside[number]:
             pass
@@ -155,7 +145,8 @@ def _accounted(words: Words, blocks: list[Block]) -> Rule:
             while stop < len(words) and not inside[stop] and words[stop].lower not in SETS["ends"]:
                 stop += 1
             bound |= {one.start: "reason" for one in words[number:stop]}
-            told = next(n for n in reversed(range(len(blocks))) if blocks[n].outcome[0][0] < word.start)
+            earlier = (n for n in reversed(range(len(blocks))) if blocks[n].outcome[0][0] < word.start)
+            told = next(earlier, 0)
             note = f"'{words[number:stop]}' is not tested."
             blocks[told] = replace(blocks[told], notes=(*blocks[told].notes, note))
         elif opened is not None:
@@ -173,10 +164,6 @@ def _accounted(words: Words, blocks: list[Block]) -> Rule:
 def _bound_runs(words: Words, bound: Mapping[int, str]) -> Iterator[BoundWords]:
     """Return the words of a rule in runs that gave one thing each."""
     places = {word.start: word.stop for word in words if any(map(str.isalnum, word.lower))}
-    for heading in _LABELS:
-        # The word that stands in its place is shorter.
-        found = re.finditer(heading, words.text, re.IGNORECASE)
-        places |= {one.start(): one.end() - 1 for one in found}
     places |= {found.start(): found.end() for found in AWAY.finditer(words.text)}
     places |= {one.span[0]: one.span[1] for one in time_words(words.text)}
     runs: list[tuple[int, int, str]] = []
@@ -203,13 +190,37 @@ def _check_length(piece: Words) -> None:
 
 
 def _without_headings(text: str) -> str:
-    """Return a text without distances and times; headings of test plans are words, arrows one sign."""
-    plain = _COLON.sub(lambda found: found[0][:-1] + " ", text)
-    plain = _ARROW.sub("→ ", plain)
-    for heading, instead in _LABELS.items():
-        padded = partial(lambda word, found: word.ljust(len(found[0])), instead)
-        plain = re.sub(heading, padded, plain, flags=re.IGNORECASE)
+    """Return a text without distances and times; idioms are plain words, arrows one sign."""
+    plain = _in_plain_words(text)[0]
     return without_times(AWAY.sub(lambda found: " " * len(found[0]), plain))
+
+
+def _in_plain_words(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """Return a text of the same length in which idioms are plain words, and where they stand.
+
+    What is named "left" in an idiom is no part of it, but only what it stands behind.
+    """
+    plain = _ARROW.sub("→ ", _COLON.sub(lambda found: found[0][:-1] + " ", _DASH.sub("–", text)))
+    spans: list[tuple[int, int]] = []
+    for idiom, instead in _IDIOMS:
+        for found in idiom.finditer(plain):
+            (start, stop), said = found.span(), found.expand(instead)
+            plain = plain[:start] + said.ljust(stop - start) + plain[stop:]
+            spans.append(
+                (found.end("left") if idiom.groupindex else start, start + len(found[0].rstrip(" :")))
+            )
+    return plain, spans
+
+
+def _as_written(text: str, words: Words) -> Iterator[Word]:
+    """Yield words that end where the idioms end that they stand for."""
+    spans = _in_plain_words(text)[1]
+    for word, after in zip_longest(words, words[1:]):
+        end = after.start if after else len(text)
+        inside = [
+            min(stop, end) for start, stop in spans if start <= word.start < stop or word.stop <= stop <= end
+        ]
+        yield replace(word, stop=max(inside)) if inside else word
 
 
 def _pieces(words: Words) -> Iterator[Words]:
@@ -228,7 +239,7 @@ def _merged(pieces: Iterator[Words]) -> list[Words]:
     """Join a sentence that begins with "then" to the one before."""
     found: list[Words] = []
     for piece in pieces:
-        if piece[0].lower == "then" and found and _marker(piece, 1) is None and not _has_then(found[-1]):
+        if piece[0].lower == "then" and found and marker(piece, 1) is None and not _has_then(found[-1]):
             found[-1] = Words(piece.text, found[-1].items + piece.items)
         else:
             found.append(piece)
@@ -237,41 +248,6 @@ def _merged(pieces: Iterator[Words]) -> list[Words]:
 
 def _has_then(words: Words) -> bool:
     return any(word.lower == "then" for word in words)
-
-
-def _marker(words: Words, at: int) -> int | None:
-    """Return where the word or words end that open a condition; None where none do."""
-    if at >= len(words):
-        return None
-    for marker in _MARKERS_OF.get(words[at].lower, ()):
-        stop = at + len(marker)
-        if tuple(word.lower for word in words[at:stop]) == marker:
-            if marker == ("should",) and (
-                at or stop >= len(words) or words[stop].pos not in ("DET", "PRON", "NOUN", "NUM")
-            ):
-                continue
-            if marker == ("after",) and _is_over(words, stop):
-                continue
-            return stop
-    return None
-
-
-def _is_over(words: Words, at: int) -> bool:
-    """Return whether what stands there is over: "after winter", "after it rains", "after you pass a sign"."""
-    try:
-        noun = noun_phrase(words, at)
-    except RuleError:
-        return False
-    it = at < len(words) and words[at].lower in SETS["pronouns"] | SETS["actors"]
-    begin = at + 1 if it else noun[1] if noun else len(words)
-    done = verb_group(words, begin)
-    rained = done is not None and done[0].lemma == "fall" and noun is not None and noun[0].element != "night"
-    if rained or (done is not None and (done[0].lasts or done[0].lemma == "pass")):
-        return True
-    if noun is None or (noun[1] < len(words) and is_verb(words[noun[1]])):
-        return False
-    over = ontology().condition_of(noun[0].element) in ("season", "weather")
-    return over or noun[0].words[-1].lower in SETS["passing"]
 
 
 def _blocks(piece: Words, earlier: Sequence[Block]) -> list[Block]:
@@ -287,9 +263,12 @@ def _blocks(piece: Words, earlier: Sequence[Block]) -> list[Block]:
         try:
             # One block: were it several, the cut between them would have been tried before this one.
             first = _block(_taken_alone(piece[:cut]), earlier)
-            return [first, *_blocks(piece[cut:], [*earlier, first])]
         except RuleError:
             continue
+        try:
+            return [first, *_blocks(piece[cut:], [*earlier, first])]
+        except RuleError as error:
+            first_error = error
     raise first_error
 
 
@@ -297,7 +276,7 @@ def _taken_alone(piece: Words) -> Words:
     """Return a sentence without the words that join it to others, and without the reason that it gives."""
     while len(piece) and piece[0].lower in SETS["connectors"] - {"in"}:
         piece = piece[1:]
-    if len(piece) > 1 and piece[0].lower in ("then", "even") and _marker(piece, 1) is not None:
+    if len(piece) > 1 and piece[0].lower in ("then", "even") and marker(piece, 1) is not None:
         piece = piece[1:]
     while len(piece) and piece[-1].lower in SETS["cut"]:
         piece = piece[:-1]
@@ -308,22 +287,31 @@ def _inner_markers(piece: Words) -> Iterator[int]:
     """Yield where a second condition may open in a sentence: "…, and if he gets closer, …"."""
     for number in range(2, len(piece)):
         joined = piece[number - 1].lower in (",", "and", "but", ";") or _has_then(piece[:number])
-        if joined and _marker(piece, number) is not None:
+        if joined and marker(piece, number) is not None:
             yield number - 1 if piece[number - 1].lower in ("and", "but") else number
 
 
 def _without_reason(piece: Words) -> Words:
+    if piece and piece[0].lower in SETS["reasons"]:  # "Because people are hard to see, slow down at night"
+        cut = next((n for n, word in enumerate(piece) if word.lower == ","), len(piece))
+        return piece[cut + 1 :] or piece
     for number, word in enumerate(piece):
         if word.lower in SETS["reasons"] and number:
             commas = [one.lower in SETS["cut"] for one in piece]
-            inside = any(commas[number:]) and _marker(piece, 0) and not any(commas[:number])
-            return piece if inside else _trimmed(piece[:number])  # "if a car brakes because …, slow down"
+            for at in range(number, len(piece)):
+                joints = ("and", "but", "or", "then", *(() if marker(piece, 0) else (",",)))
+                joint = piece[at].lower in joints and at + 1 < len(piece)
+                verb = joint and base_form(piece[at + 1].lower) in VERBS
+                if verb or piece[at].lower[:1].isdigit():
+                    raise piece[at:].refuse("what should follow stands before the reason", [EXAMPLE])
+            inside = any(commas[number:]) and marker(piece, 0) and not any(commas[:number])
+            return piece if inside else trimmed(piece[:number])  # "if a car brakes because …, slow down"
     return piece
 
 
 def _block(piece: Words, earlier: Sequence[Block]) -> Block:
     """Read one if-then."""
-    trials = list(_splits(piece))
+    trials = list(splits(piece))
     errors: list[tuple[bool, RuleError]] = []
     for condition, outcome in trials:
         understood, error = _tried(condition, outcome, earlier)
@@ -394,12 +382,57 @@ def _tried(
     if found is not None and came is not None:
         if _has_no_subject(outcome) and any(one.op == "add" for one in found.changes):
             return None, (True, outcome[:1].refuse("who does this is not said", ["the ego-vehicle", "brake"]))
+        if duty := next((n for n, word in enumerate(condition) if n and word.lower in SETS["duties"]), 0):
+            wrong = condition[duty : duty + 1].refuse("what should be so is no condition", ["appears"])
+            return None, (True, wrong)
+        if gone := _gone(found, gauge_of(came.expectation.output)):
+            return None, (
+                True,
+                outcome.refuse(f"the {gone} was replaced or removed: what is meant is not said"),
+            )
+        if earlier and (apart := _apart(condition, outcome, found, came, earlier)):
+            return None, (True, apart)
         return (found, came), None
     if wrong is not None and trouble is not None:
         return None, (False, wrong)
     failed = wrong or trouble
     assert failed is not None
     return None, (True, failed)
+
+
+def _apart(
+    condition: Words, outcome: Words, found: ConditionReading, came: ExpectedOutcome, earlier: Sequence[Block]
+) -> RuleError | None:
+    """Return what is wrong with a block that goes on with none before and is compared with the last."""
+    before = {name for block in earlier for one in block.changes for name in (one.target, one.replacement)}
+    if came.comparative:
+        spoken = came.expectation.output == earlier[-1].expectation.output
+        return None if spoken else outcome.refuse("the block before does not speak of this", ["slow down"])
+    since = max(stop for _, stop in (*earlier[-1].condition, *earlier[-1].outcome))
+    said = outcome.text[since : max(condition.span[1], outcome.span[1])]
+    known = before - {*CONDITIONS}
+    if _LINKED.search(said) or any(one.comparative or one.target in known for one in found.changes):
+        return None
+    return condition.refuse(
+        "this would be compared with the block before: write a rule for each", ["if it also"]
+    )
+
+
+def _gone(found: ConditionReading, gauge: Gauge) -> str:
+    """Return what is spoken of that a change takes away or brings instead; empty for nothing."""
+    if gauge.kind not in ("overlap", "confidence", "kept") or gauge.which == "added":
+        return ""
+    for one in found.changes:
+        for name in filter(None, (one.target, one.replacement)) if one.op != "add" else ():
+            thing, said = ontology().resolve_with_properties(name if gauge.thing == ANYTHING else gauge.thing)
+            types = [told.get("type") for told in (one.properties, one.target_properties)]
+            new = (said.keys() & one.properties.keys()) - {
+                "type"
+            }  # "turns red": the red light was none before
+            recoloured = one.target == one.replacement and types[0] == types[1] and not new
+            if not recoloured and one.target not in CONDITIONS and ontology().is_a(name, thing.name):
+                return name
+    return ""
 
 
 def _added(
@@ -446,152 +479,9 @@ def _names_of_others(condition: Words, outcome: Words, changes: Sequence[SceneCh
     }
 
 
-def _splits(piece: Words) -> Iterator[tuple[Words, Words]]:
-    """Yield the ways in which a sentence may divide into condition and outcome, the likeliest first."""
-    if said := _DESCRIBED.match(str(piece)):
-        first, last, end = (piece[0].start + place for place in (*said.span("who"), said.end()))
-        who = tuple(word for word in piece if first <= word.start < last)
-        begin = next(n for n, word in enumerate(piece) if word.start >= end)
-        for number in range(begin + 1, len(piece)):
-            if piece[number].tag == "MD":
-                yield _trimmed(piece[begin:number]), Words(piece.text, who + piece[number:].items)
-    opened = _marker(piece, 0)
-    if opened is None:
-        for number in range(1, len(piece)):
-            stop = _marker(piece, number)
-            if stop is not None and stop < len(piece):
-                even = number > 1 and piece[number - 1].lower == "even"
-                yield piece[stop:], _trimmed(piece[: number - even])
-                cut = next((n for n in range(number) if piece[n].lower in SETS["cut"]), 0)
-                if cut and preposition(piece, 0):  # "in winter, slow down when it snows"
-                    both = Words(piece.text, piece[:cut].items + piece[stop:].items)
-                    yield both, _trimmed(piece[cut:number])
-                yield from _moved_over(piece[:number], piece[stop:])
-                cut = next((n for n in range(stop, len(piece)) if piece[n].lower == ","), 0)
-                who = piece[: number - 1].items
-                if cut and piece[number - 1].lower == "," and _OURS.fullmatch(str(piece[: number - 1])):
-                    yield piece[stop:cut], Words(piece.text, who + piece[cut + 1 :].items)
-        for number in range(1, len(piece)):
-            if piece[number].lower in ("then", "means", "mean") and number + 1 < len(piece):
-                after = number + 2 if piece[number + 1].lower == "that" else number + 1
-                yield _trimmed(piece[:number]), piece[after:]
-            elif piece[number].lower in ("requires", "require"):
-                yield piece[:number], piece[number:]
-        yield from _without_marker(piece)
-        return
-    body = piece[opened:]
-    for number in range(1, len(body)):
-        if body[number].lower == "then" and number + 1 < len(body):
-            yield _trimmed(body[:number]), _trimmed(body[number + 1 :])
-    for number in range(1, len(body)):
-        if body[number].lower in SETS["cut"] and number + 1 < len(body):
-            yield body[:number], _trimmed(body[number + 1 :])
-    if piece[opened - 1].lower == "whoever":
-        yield from ((body[:n], body[n:]) for n in range(1, len(body)) if body[n].tag == "MD")
-    cuts = (n for n in range(1, len(body)) if body[n].lower in SETS["cut"] and _orders(body[n + 1 :]))
-    divided = max(cuts, default=0)
-    for number in range(divided + 1, len(body)):
-        word, before = body[number], body[number - 1]
-        compound = before.dep == "compound" and before.head == word.index  # "a bus | stop"
-        owned = before.lower in ("'s", "’s")  # "the pedestrian's | speed"
-        if word.lower in SETS["cut"] or compound or owned or _needs_subject(word):
-            continue
-        since = max((n + 1 for n in range(number) if body[n].lower == ","), default=0)
-        alone = 0 < since < number and not any(map(is_verb, body[since:number]))
-        if alone and preposition(body, since) is None:
-            continue  # "a pedestrian appears, the child | …" begins a clause that is no condition
-        if _is_clause(body[number:]):
-            yield _trimmed(body[:number]), body[number:]
-
-
-def _orders(words: Words) -> bool:
-    """Return whether words are an outcome by themselves: "if the rain stops, slow down" divides there."""
-    try:
-        read_outcome(_trimmed(words))
-    except RuleError:
-        return False
-    return True
-
-
-def _needs_subject(word: Word) -> bool:
-    """Return whether no outcome can begin with a word, because its subject is missing."""
-    return (
-        word.tag in ("MD", "VBZ")
-        or word.lower in ("at", "on", "with", "of")
-        or word.lemma in ("be", "have")
-        or word.lower in ("not", "n't", "to", "and", "then")
-        or word.lower in SETS["absent"]
-    )
-
-
-def _is_clause(words: Words) -> bool:
-    """Return whether words have a verb before anything cuts them off.
-
-    "If a car overtakes us, slow down" does not divide before "us".
-    """
-    for word in words:
-        if word.lower in SETS["cut"] or word.lower == "then":
-            return False
-        if word.pos in ("VERB", "AUX") or word.tag == "MD" or base_form(word.lower) in VERBS:
-            return True
-    return True
-
-
-def _moved_over(outcome: Words, condition: Words) -> Iterator[tuple[Words, Words]]:
-    """Yield splits in which the end of the outcome is a condition: "slow down at night when …"."""
-    for number in range(1, len(outcome)):
-        if preposition(outcome, number) is not None:
-            yield Words(outcome.text, outcome[number:].items + condition.items), outcome[:number]
-
-
-def _without_marker(piece: Words) -> Iterator[tuple[Words, Words]]:
-    """Yield the splits of a handbook sentence: "Drive more slowly at night", "At night, drive slowly"."""
-    if piece[0].lemma in _CHANGES_FIRST:
-        for number in range(1, len(piece) - 1):
-            if piece[number].lower == "and":
-                yield _trimmed(piece[:number]), piece[number + 1 :]
-    nominal = any(word.lower in lexicon.NOMINALS for word in piece[:2]) or piece[0].tag == "VBG"
-    nominal |= piece[0].lower.endswith("ing") and base_form(piece[0].lower) != piece[0].lower
-    for number in range(1, len(piece)):
-        if piece[number].tag in ("MD", "VBZ") and (nominal or _causes(piece, number)):
-            yield piece[:number], piece[number:]
-        between = next((n for n in range(number + 1, len(piece)) if piece[n].tag == "MD"), 0)
-        if between and preposition(piece, number):  # "the speed | in fog | should …"
-            yield piece[number:between], Words(piece.text, piece[:number].items + piece[between:].items)
-    for number in range(1, len(piece)):
-        if piece[number].lower in SETS["cut"] and number + 1 < len(piece) and piece[number + 1].tag != "MD":
-            yield piece[:number], _trimmed(piece[number + 1 :])
-    for number in range(1, len(piece)):
-        if preposition(piece, number) is not None:
-            yield piece[number:], piece[:number]
-    if preposition(piece, 0) is not None:
-        for number in range(1, len(piece)):
-            if not _needs_subject(piece[number]):
-                yield piece[:number], piece[number:]
-
-
-def _causes(piece: Words, at: int) -> bool:
-    """Return whether what stands before a verb is no driver: "fog must lower the speed", "a car causes …"."""
-    try:
-        noun = noun_phrase(piece, 0)
-    except RuleError:
-        return False
-    weather = noun is not None and noun[1] == at and ontology().condition_of(noun[0].element)
-    led = weather or any(word.lemma in SETS["causes"] for word in piece[at + 1 : at + 3])
-    return bool(led) and any(word.lemma in SETS["caused"] for word in piece[at + 1 :])
-
-
-def _trimmed(words: Words) -> Words:
-    while len(words) and (words[-1].lower in SETS["cut"] or words[-1].lower == "and"):
-        words = words[:-1]
-    while len(words) and words[0].lower in (*SETS["cut"], "so", "therefore", "hence"):
-        words = words[1:]
-    return words
-
-
 def _is_condition(piece: Words, earlier: Sequence[Block]) -> bool:
     """Return whether all of a sentence is a condition, so that what should come of it is missing."""
-    opened = _marker(piece, 0)
+    opened = marker(piece, 0)
     if opened is None:
         return False
     try:
@@ -603,7 +493,7 @@ def _is_condition(piece: Words, earlier: Sequence[Block]) -> bool:
 
 def _half(piece: Words) -> RuleError:
     """Return what to say about a sentence that has only one half of a rule."""
-    opened = _marker(piece, 0)
+    opened = marker(piece, 0)
     if opened is not None:
         return piece.refuse("what should come of this is not said", ["then the ego-vehicle should slow down"])
     return piece.refuse("this is no rule: it needs a condition and what should come of it", [EXAMPLE])

@@ -315,7 +315,7 @@ def prepositional(words: Words, at: int) -> tuple[Phrase, int] | None:
         # "On the left side of the truck"; that of the road is one phrase, and the roadside.
         owner = noun_phrase(words, stop + 1)
         if owner is not None:
-            if owner[0].element == "lane":
+            if owner[0].element in ("lane", "sidewalk", "terrain"):
                 raise words[begin : owner[1]].refuse("is this another lane?", ["in the left lane"])
             if owner[0].element == SCENE or "direction" in thing.properties:
                 reason = "which side of it this is, is not understood"
@@ -330,7 +330,10 @@ def _side(words: Words, at: int) -> tuple[NounReading, int] | None:
     begin = at
     at += 1 if at < len(words) and words[at].lower in ("the", "your", "our") else 0
     following = words[at + 1 : at + 2]
-    goes_on = noun_begins(words, at + 1) or (following and following[0].lower in ("-", "hand", "of"))
+    there = bool(following) and following[0].lower == "there"
+    goes_on = (noun_begins(words, at + 1) and not there) or (
+        following and following[0].lower in ("-", "hand", "of")
+    )
     if at >= len(words) or words[at].lower not in ("left", "right"):
         return None
     if goes_on and following[0].lemma not in SETS["vanish"]:

@@ -98,6 +98,8 @@ def read_sight(
         trouble = f"what must not be detected is asked by its number: {number}"
     if kind == "overlap" and text.startswith("not ") and re.search(r"\b(?:all|every|each)\b", text[:length]):
         trouble = "is none to be missed, or not all? say what must be detected"
+    if kind == "confidence" and text.startswith("its ") and added:
+        trouble = "whose confidence this is, is not said: 'the confidence of the added …'"
     if kind == "kept" and text.startswith("all "):
         trouble = "no network labels all: say how much, 'at least 95% of the'"
     if kind in ("overlap", "confidence", "count") and thing.word in ("sky", "terrain", "road", "sidewalk"):
@@ -194,13 +196,18 @@ def _thing(text: str, start: int, added: Collection[str]) -> _Thing | None:
         elif count == 1 and text[begin:end] == plural(word):
             trouble = f"one {word} is added, and no more"
     elif group in ("ahead", "seen"):
-        if group == "ahead" and text[begin:end] == plural(word):
+        if group == "ahead" and brought:
+            trouble = f"say 'the added {word}', or what was ahead before"
+        elif group == "ahead" and text[begin:end] == plural(word):
             trouble = f"one {word} ahead can be told apart, and not several"
         which = str(group)
     elif brought and many:
         which, trouble = "seen", f"say 'the added {word}', or 'the {plural(word)} that were there before'"
     else:
         which = "added" if brought else "seen"
+        alike = [name for name in added if word != ANYTHING and _is_alike(word, name)]
+        if single and alike and not brought:
+            trouble = f"say 'the added {alike[0]}', or 'the {plural(word)} that were there before'"
     if which == "added" and count > 1 and single:
         trouble = f"which {word} is meant is not said: say 'the {plural(word)}'"
     return _Thing(word, which, after.end() if after else end, trouble)
@@ -237,6 +244,11 @@ def _noun(text: str, start: int) -> tuple[str, int, str] | None:
 def is_person(word: str) -> bool:
     """Return whether a word of the ontology names people."""
     return ontology().resolve_with_properties(word)[0].name in SETS["people"]
+
+
+def _is_alike(word: str, name: str) -> bool:
+    first, second = (ontology().resolve_with_properties(one)[0].name for one in (word, name))
+    return ontology().is_a(first, second) or ontology().is_a(second, first)
 
 
 def _is_added(word: str, added: Collection[str]) -> bool:

@@ -23,9 +23,13 @@ _MORE = re.compile(filled(r"\s*{MORE}", _PARTS), re.IGNORECASE)
 _MOVES = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in _FILE["moves"].items()}
 _STANDS = re.compile(_FILE["stands"], re.IGNORECASE)
 # With "not" before them: never, or not always?
-_ALL_TIMES = re.compile(r"at all times|(?:the whole|all the) time", re.IGNORECASE)
+_ALL_TIMES = re.compile(r"at all times|(?:the whole|all the) time|throughout.*", re.IGNORECASE)
 _NOT = re.compile(r"(?:\bnot\b|n['’]t\b)[^,.;!?]*$", re.IGNORECASE)
 _ONE_AFTER = "one time says after how long it changes; what should happen comes within a time: 'within 3 s'"
+# After a time: "within 1 s and must not accelerate", but not "within 1 s and for at least 2 s".
+_JOINED = re.compile(
+    r"\s*,?\s*(?:and|but)\s+(?!(?:for|by|at|to|in|within|while|as|no|if|when|where)\b)\w", re.IGNORECASE
+)
 _EXAMPLE = "If a pedestrian appears on the roadside, the ego-vehicle should slow down within 2 s."
 
 
@@ -110,6 +114,7 @@ def timed(text: str, blocks: Sequence[Block]) -> list[Block]:
     """
     timing: Timing | None = None
     blocks = list(blocks)
+    later = [run for block in blocks[1:2] for run in (*block.condition, *block.outcome)]
     steady = {one.expectation.negated or one.expectation.allows_no_change for one in blocks}
     for one in time_words(text):
         if one.after:
@@ -126,6 +131,10 @@ def timed(text: str, blocks: Sequence[Block]) -> list[Block]:
             "a time is said of what should happen, not of what changes": _in_condition(text, blocks, one),
             "what stays the same, or must not happen, does so from the beginning on, not within a time": late,
             "what must happen and what must not are two: write a rule for each": mixed,
+            "of what else this is said, is open: write a rule for each": bool(
+                _JOINED.match(text, one.span[1])
+            ),
+            "a rule has one time: say it of its first sentence": any(run[0] < one.span[0] for run in later),
             "is this never, or not always?": all_times,
         }
         if reason := next((reason for reason, is_so in problems.items() if is_so), None):
@@ -168,7 +177,9 @@ def _in_condition(text: str, blocks: Sequence[Block], one: TimeWords) -> bool:
                 return True
             between = text[end:start].strip()
             later = [run for run in block.outcome if run[0] >= stop]
-            # After a comma it begins what should happen; before one it ends the condition.
+            # After a comma it begins what should happen; before one, or at the end, it ends the condition.
+            if end <= start and not between and not later:
+                return True
             if end <= start and not between and later and text[stop:].lstrip().startswith(","):
                 return True
     return False

@@ -50,10 +50,8 @@ class WeatherReader(Reader):
         if group.lemma not in SETS["change"] | {"be"}:
             return False
         stop = after_fillers(self.words, stop, ("very", "more"))
-        if stop < len(self.words) and (
-            self.words[stop].lower in ("dark", "darker") or self.words[stop].lower in lexicon.LEVELS
-        ):
-            return self.words[stop].lower in ("dark", "darker")
+        if stop < len(self.words) and self.words[stop].lower in ("dark", "darker"):
+            return True
         try:
             noun = noun_phrase(self.words, stop)
         except RuleError:
@@ -73,7 +71,25 @@ class WeatherReader(Reader):
 
     def _it(self) -> None:
         it = self.step()
-        group = self.group()
+        group: VerbGroup | None = self.contrasted(self.group())
+        while group is not None:
+            self._it_happens(it, group)
+            begin = self.at
+            group = self._said_too(group) if not self.over() and self.conjunction() else None
+            self.at = begin if group is None else self.at
+
+    def _said_too(self, group: VerbGroup) -> VerbGroup | None:
+        """Return the verb of what else "it" does: "it is dark and foggy", "it is night and raining"."""
+        word, after = self.lower(), self.lower(1)
+        found = verb_group(self.words, self.at)
+        if found is not None and found[0].lemma in lexicon.WEATHER_VERBS and word.endswith(("ing", "s")):
+            self.at = found[1]
+            self.certain(found[0])
+            return found[0]
+        alone = after in ("", *AND) and (word == "dark" or self.weather_at(0))
+        return group if alone and group.lemma in SETS["change"] | {"be"} else None
+
+    def _it_happens(self, it: Words, group: VerbGroup) -> None:
         over = group.words[0].lemma == "have" and group.words[-1].lower.endswith("ed")  # "it has rained"
         if group.negated or group.no_longer or group.lemma == "stop" or over:
             raise self.ended(self._named(), self.words[self.at - len(group.words) :])
@@ -200,10 +216,6 @@ class WeatherReader(Reader):
             self.result.bind(noun[0].words, "everywhere")
             self.environment(thing)
         else:
-            instead = thing.element in CONDITIONS and tuple(self.lower(k) for k in range(2)) in INSTEAD
-            if instead and (before := noun_phrase(self.words, self.at + 2)) is not None:
-                self.result.bind(self.step(2), "becomes")  # "the season is autumn instead of summer"
-                thing, self.at = before
             # "Winter replaces autumn", or follows it.
             pair = (noun[0], thing) if lemma in ("replace", "follow") else (thing, noun[0])
             self.exchange_environment(*pair)
@@ -213,7 +225,7 @@ class WeatherReader(Reader):
         """Read the phrases after the verb: "changes to winter", "comes at night"; or that it just comes."""
         after = self.at
         tail = self.tail()
-        before: tuple[str, ...] = _INTO
+        before: tuple[str, ...] = () if group.lemma in SETS["add"] else _INTO
         if group.lemma in SETS["replace"] | SETS["change"] or thing.element == SCENE:
             before += _INSTEAD
         if thing.element == SCENE:
@@ -245,6 +257,7 @@ class WeatherReader(Reader):
             reason = f"the {thing.element} cannot become this"
             raise self.words[self.at : self.at + 1].refuse(reason, self._such_as(thing))
         over = group.lemma == "break" and not group.particle and thing.element in ontology().leaves("weather")
+        over |= group.lemma == "cover" and group.passive
         if group.lemma in _COMES and not over:
             more = {"level": tail.level} if tail.level else {}
             self.environment(dataclasses.replace(thing, properties={**thing.properties, **more}))
@@ -428,12 +441,13 @@ class ExchangeReader(WeatherReader):
         value = self._bare_value()
         if value is not None and not self.noun_at(0):
             self.affirmed(group, "replace")
-            instead = tuple(self.lower(k) for k in range(2)) in INSTEAD and lexicon.VALUES.get(self.lower(2))
-            if instead:  # "is red instead of green"
-                self.result.bind(self.step(3), f"from {instead[1]}")
+            said = self.saying((*INSTEAD, ("and", "not"), (",", "not"), ("not",)))
+            instead = self._bare_value() if said else None
+            if said and instead:  # "is red instead of green"
+                self.result.bind(Words(said.text, (*said.items, *instead[1].items)), f"from {instead[0][1]}")
             old, place = self._whereabouts(inner)
             for thing in things:
-                self._other_value(thing, value[0], instead or old, value[1], place)
+                self._other_value(thing, value[0], instead[0] if instead else old, value[1], place)
             return True
         self.at = begin
         if group.lemma == "be":
@@ -450,15 +464,17 @@ class ExchangeReader(WeatherReader):
         self._skip_aspect()
         tail_begin = self.at
         tail = self.tail()
-        if any(one.preposition in self._leads_to(things, group) for one in tail.phrases):
+        if any(one.preposition in self._leads_to(things, group, tail) for one in tail.phrases):
             self.at = tail_begin
             self._gives_way(things, group, inner)
             return True
         self.at = begin
         return False
 
-    def _leads_to(self, things: Sequence[NounReading], group: VerbGroup) -> tuple[str, ...]:
+    def _leads_to(self, things: Sequence[NounReading], group: VerbGroup, tail: Tail) -> tuple[str, ...]:
         """Return the prepositions before what a thing becomes: one gets into a car, and turns to someone."""
+        if group.lemma == "go" and _value_before(tail.phrases):
+            return _INTO
         if group.lemma in ("get", "go", "become"):
             return ()
         if group.lemma in ("turn", "shift", "switch") and any(map(self.moves, things)):

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, overload
 
 from roadworthy.errors import InputError, RuleError
+from roadworthy.rules.language.lexicon import refusals
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -92,7 +93,17 @@ class Words(Sequence[Word]):
         """The first character of the run and the one after its last; the whole rule where it is empty."""
         if not self.items:
             return 0, len(self.text)
-        return self.items[0].start, self.items[-1].stop
+        return min(word.start for word in self.items), max(word.stop for word in self.items)
+
+    def check(self, table: Sequence[tuple[re.Pattern[str], list[str]]]) -> None:
+        """Refuse what a table has.
+
+        Raises:
+            RuleError: These words have it.
+        """
+        text = " ".join(word.lower for word in self.items)
+        for start, stop, reason, *such_as in refusals(table, text):
+            raise self[text.count(" ", 0, start) : text.count(" ", 0, stop) + 1].refuse(reason, such_as)
 
     def refuse(self, reason: str, suggestions: Iterable[str] = ()) -> RuleError:
         """Return the error that underlines this run."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from roadworthy._yaml import read_yaml
 from roadworthy.errors import InputError, check_known, shortened
 from roadworthy.runs.store.stored_run import Stoppable, joined, quoted
 
@@ -197,6 +199,8 @@ ABSENT = "absent"
 _DIFFERENT = "different"
 FAILED = ("violated", "error")
 JUDGED = ("passed", *FAILED)
+_SQL: Mapping[str, str] = read_yaml(Path(__file__).with_suffix(".yaml"), "file of queries", "queries").data
+_WORDS = {"absent": ABSENT, "different": _DIFFERENT, "failed": FAILED, "judged": JUDGED}
 
 
 @dataclass(frozen=True)
@@ -269,7 +273,7 @@ def pair_up(
                 one.different = number
             else:
                 one.moves[before, after] = number
-        for requirement, system, size, change, number in _asked(connection, _KINDS):
+        for requirement, system, size, change, number in _asked(connection, _SQL["kinds"].format(**_WORDS)):
             found[requirement, system].kinds[size, change] = number
         _add_shifts(connection, found)
         for kind, name in (("broken", "after"), ("fixed", "before")):
@@ -290,36 +294,9 @@ def _join(
     columns = [_columns(connection, name) for name in ("first_rows", "second_rows")]
     shared = sorted(name for name in set(columns[0]) & set(columns[1]) if name.startswith("param."))
     same = " AND ".join(_alike(quoted(name)) for name in shared)
-    connection.execute(
-        f"""
-        CREATE TABLE paired AS
-        WITH one AS (
-            SELECT rows.*, names.after AS named FROM first_rows AS rows
-            JOIN names ON rows.system = names.before
-            WHERE requirement NOT IN (SELECT requirement FROM searched)
-        ), two AS (
-            SELECT rows.* FROM second_rows AS rows
-            WHERE system IN (SELECT after FROM names)
-            AND requirement NOT IN (SELECT requirement FROM searched)
-        ), both_of AS (
-            SELECT coalesce(one.requirement, two.requirement) AS requirement,
-                coalesce(one.named, two.system) AS system,
-                coalesce(one."case", two."case") AS "case",
-                one."case" IS NOT NULL AND two."case" IS NOT NULL AND NOT ({same or "TRUE"}) AS differs,
-                coalesce(one.status, '{ABSENT}') AS before, coalesce(two.status, '{ABSENT}') AS after,
-                one.margin AS margin_before, two.margin AS margin_after,
-                coalesce(two.reason, one.reason, '') AS reason,
-                {_shown("one", columns[0])} AS images_before, {_shown("two", columns[1])} AS images_after,
-                {_cluster(columns)} AS cluster
-            FROM one FULL JOIN two ON one.requirement = two.requirement AND one.named = two.system
-            AND one."case" = two."case"
-        )
-        SELECT * REPLACE (CASE WHEN differs THEN '{_DIFFERENT}' ELSE before END AS before,
-            CASE WHEN differs THEN '{_DIFFERENT}' ELSE after END AS after),
-            before IN {FAILED} AS failed_before, after IN {FAILED} AS failed_after
-        FROM both_of
-        """
-    )
+    both = {"shown_before": _shown("one", columns[0]), "shown_after": _shown("two", columns[1])}
+    sql = _SQL["pairs"].format(same=same or "TRUE", cluster=_cluster(columns), **both, **_WORDS)
+    connection.execute(sql)
 
 
 def _alike(column: str) -> str:
@@ -357,41 +334,15 @@ def _shown(table: str, known: Sequence[str]) -> str:
     return f'CASE WHEN {table}."param.clip" IS NULL THEN {images} ELSE {shown} END'
 
 
-_KINDS = f"""
-    SELECT requirement, system, size, change, count(*) FROM (
-        SELECT requirement, system, cluster, count(*) AS size,
-            count(*) FILTER (failed_after AND NOT failed_before)
-            - count(*) FILTER (failed_before AND NOT failed_after) AS change
-        FROM paired WHERE before IN {JUDGED} AND after IN {JUDGED} GROUP BY requirement, system, cluster
-    ) GROUP BY requirement, system, size, change
-"""
-
-_SHIFTS = """
-    SELECT requirement, system, median(
-        CASE WHEN margin_after = margin_before THEN 0.0 ELSE margin_after - margin_before END
-    ) AS shift
-    FROM paired WHERE margin_before IS NOT NULL AND margin_after IS NOT NULL AND before <> 'different'
-    GROUP BY requirement, system, cluster
-"""
-
-
 def _worst(kind: str, side: str, most: int) -> str:
     condition = (
         "failed_after AND before = 'passed'" if kind == "broken" else "failed_before AND after = 'passed'"
     )
-    return f"""
-        SELECT requirement, system, "case", margin_before, margin_after, before, after, reason,
-            images_before, images_after
-        FROM paired WHERE {condition}
-        QUALIFY row_number() OVER (
-            PARTITION BY requirement, system ORDER BY margin_{side} NULLS FIRST, "case"
-        ) <= {most}
-        ORDER BY requirement, system, margin_{side} NULLS FIRST, "case"
-    """
+    return _SQL["worst"].format(condition=condition, side=side, most=most)
 
 
 def _add_shifts(connection: duckdb.DuckDBPyConnection, found: Mapping[Key, PairedCases]) -> None:
-    connection.execute(f"CREATE TABLE shifts AS {_SHIFTS}")
+    connection.execute(_SQL["shifts"])
     keys = "SELECT requirement, system, count(*) FROM shifts GROUP BY ALL ORDER BY requirement, system"
     values = connection.execute("SELECT shift FROM shifts ORDER BY requirement, system").fetchnumpy()["shift"]
     start = 0

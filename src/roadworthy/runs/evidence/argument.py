@@ -6,19 +6,16 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import count
+from pathlib import Path
 from typing import Literal, TypeAlias
+
+from roadworthy._yaml import read_yaml
 
 Kind: TypeAlias = Literal["goal", "strategy", "solution", "context"]
 Link: TypeAlias = Literal["supported by", "in context of"]
 
-_HOW = {
-    "rules": "changing frames as the sentence says and comparing the answers before and after",
-    "rules-drive": "changing scenarios as the sentence says and judging how the model drives on",
-    "coverage": "searching for changes that raise coverage and bounding the error under them",
-    "reliability": "sampling changes inside the range that people tolerate and bounding what is lost",
-    "bbsl": "comparing the case that detections lead to with the case that the ground truth leads to",
-    "driving": "driving in a simulator and holding driving quality against thresholds",
-}
+_WORDS = read_yaml(Path(__file__).with_suffix(".yaml"), "file of words", "words and shapes").data
+_ESCAPES = str.maketrans(_WORDS["escapes"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +113,6 @@ class Fragment:
     nodes: list[Node] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
 
-    def children(self, id: str) -> list[str]:
-        """Return what supports an element."""
-        return [edge.target for edge in self.edges if edge.source == id and edge.link == "supported by"]
-
     def part(self, roots: Iterable[str]) -> Fragment:
         """Return some elements with everything below them."""
         below: dict[str, list[Edge]] = {}
@@ -170,7 +163,7 @@ def fragment_of(argued: Sequence[Argued], *, contexts: Sequence[str] = ()) -> Fr
         by_method.setdefault(one.method, {}).setdefault(one.requirement, []).append(one)
     goals, solutions = count(1), count(1)
     for number, (method, requirements) in enumerate(by_method.items(), 1):
-        how = _HOW.get(method, f"the method {method}")
+        how = _WORDS["how"].get(method, f"the method {method}")
         text = f"Argue over each requirement tested by {method}: {how}"
         strategy = add(Node(f"S{number}", "strategy", text), "G0")
         for id, several in requirements.items():
@@ -213,23 +206,6 @@ _AROUND = 40  # characters that a node takes besides its text: its line, its edg
 _ROOM = MOST_CHARACTERS - 1000  # for the styles
 _LONGEST = 240  # characters of one node: a diagram is to be looked at, and the JSON holds the whole text
 _WIDTH = 44
-_SHAPES = {
-    "goal": ('["', '"]'),
-    "strategy": ('[/"', '"/]'),
-    "solution": ('(("', '"))'),
-    "context": ('(["', '"])'),
-}
-# A backtick would begin Markdown.
-_ESCAPES = str.maketrans(
-    {"#": "#35;", "&": "#amp;", '"': "#quot;", "<": "#lt;", ">": "#gt;"}
-    | {"`": "#96;", "*": "#42;", "_": "#95;", "\\": "#92;"}
-)
-_STYLES = {
-    "passed": "fill:#e3f4e1,stroke:#2f7d32,color:#111",
-    "violated": "fill:#fbe2e0,stroke:#b3261e,color:#111",
-    "inconclusive": "fill:#fff3d6,stroke:#9a6b00,color:#111",
-    "untried": "fill:#f2f2f2,stroke:#777,stroke-dasharray:4 3,color:#111",
-}
 
 
 def diagrams(fragment: Fragment) -> Iterator[tuple[str, str]]:
@@ -289,8 +265,8 @@ def diagram(fragment: Fragment) -> str:
     lines += [f"  {node.id}{_shape(node)}" for node in fragment.nodes]
     arrows = {"supported by": "-->", "in context of": "-.->"}
     lines += [f"  {edge.source} {arrows[edge.link]} {edge.target}" for edge in fragment.edges]
-    lines += [f"  classDef {name} {style}" for name, style in _STYLES.items()]
-    for name in _STYLES:
+    lines += [f"  classDef {name} {style}" for name, style in _WORDS["styles"].items()]
+    for name in _WORDS["styles"]:
         status = "not tried" if name == "untried" else name
         if ids := [node.id for node in fragment.nodes if node.status == status]:
             lines.append(f"  class {','.join(ids)} {name}")
@@ -298,7 +274,7 @@ def diagram(fragment: Fragment) -> str:
 
 
 def _shape(node: Node) -> str:
-    left, right = _SHAPES[node.kind]
+    left, right = _WORDS["shapes"][node.kind]
     note = " (undeveloped)" if node.undeveloped else ""
     short = textwrap.shorten(" ".join(node.text.split()), _LONGEST, placeholder=" …")
     words = "<br/>".join([f"{node.id}{note}", *map(_escaped, textwrap.wrap(short, _WIDTH) or [""])])

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import NamedTuple
 
+from roadworthy._tables import as_float
 from roadworthy.cases import Scalar, Status
 from roadworthy.statistics import FEWEST_CLUSTERS, ClusterTally
 
@@ -113,7 +114,7 @@ def _spelled(text: str) -> tuple[str, str, float | None]:
         kept = []
         for setting in filter(None, (one.strip() for one in step["inside"].split(","))):
             key, _, value = setting.partition("=")
-            if (number := _parsed(value)) is None:
+            if (number := _number(as_float(value))) is None:
                 kept.append(setting)
             else:
                 numbers.append((key, number))
@@ -124,14 +125,6 @@ def _spelled(text: str) -> tuple[str, str, float | None]:
         return " + ".join(sorted(set(names))), "", None
     chosen = [one for one in numbers if one[0] == "amount"] or numbers
     return (names[0], *chosen[0]) if len(chosen) == 1 else (names[0], "", None)
-
-
-def _parsed(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
 
 
 def _margin(value: Scalar) -> float | None:

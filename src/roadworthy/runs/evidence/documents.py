@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from xml.sax.saxutils import escape
 
-from roadworthy._files import replacing, sha256_of, write_text
+from roadworthy._files import rendered, replacing, sha256_of, write_text
 from roadworthy._tables import csv_text, write_csv
+from roadworthy._version import __version__
 from roadworthy._yaml import read_yaml
 from roadworthy.cases import Scalar
 from roadworthy.errors import shortened
@@ -19,12 +23,21 @@ from roadworthy.runs.evidence import conditions, requirement_coverage
 from roadworthy.runs.evidence.argument import Argued, diagrams, fragment_of
 from roadworthy.runs.evidence.conditions import Catalogue, Condition
 from roadworthy.runs.evidence.pairs import TestedPair, folder_digests, pair_results, rows_of
-from roadworthy.runs.evidence.reqif import EPOCH, write_reqif
 from roadworthy.runs.evidence.sums import files_below
 from roadworthy.runs.store import Row, StoredRun, image_path, notes_of
 from roadworthy.runs.store.manifest import is_of_before
 
 _TABLES = read_yaml(Path(__file__).with_suffix(".yaml"), "file of tables", "'trace:'").data
+
+EPOCH = "1970-01-01T00:00:00+00:00"
+_CHOICES: Mapping[str, tuple[str, ...]] = {
+    "Severity": ("minor", "major", "critical"),
+    "Status": ("passed", "violated", "inconclusive", "not tried"),
+}
+# Names that begin with "ReqIF." are those of the ReqIF implementation guide, which tools look for.
+_ATTRIBUTES: Mapping[str, str] = read_yaml(Path(__file__).with_name("reqif.yaml"), "file", "attributes").data
+_FORBIDDEN = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
+_ESCAPES = {'"': "&quot;", "\t": "&#09;", "\n": "&#10;", "\r": "&#13;"}
 
 
 def write_trace(run: StoredRun, path: Path, seen: Callable[[Row, int], None]) -> int:
@@ -78,11 +91,6 @@ def _number(value: Scalar) -> str:
     return "" if value is None else repr(value)
 
 
-CLAIM = (
-    "This bundle supports evidence for ISO 21448, ISO/PAS 8800 and UL 4600. It records what was tried and "
-    "what was found; what follows from it for the safety of a system is for those who make its safety case."
-)
-
 _ABOUT: Mapping[str, str] = _TABLES["about"]
 _MOST = 20  # lines of a table here; the files have them all
 
@@ -97,34 +105,29 @@ def index_text(
 ) -> str:
     """Return the page as Markdown."""
     statuses = Counter(one.status for one in tested)
-    counted = ", ".join(f"{count} {status}" for status, count in sorted(statuses.items()))
-    lines = [
-        "# Evidence",
-        "",
-        CLAIM,
-        "",
-        f"{len(tested)} pairs of requirement and system: {counted or 'none'}. {cases:,} cases.",
-        "",
-        _outcomes(tested).markdown(),
-        _conditions(found).markdown(),
-        *_notes(run),
-        *_untried(tested, functional),
-        "## Files",
-        "",
-        "- `../manifest.json`: what was tested, with what"
-        if run.manifest is not None
-        else "- there is no manifest: what was tested was not written down",
-        "- `../trace.csv`: requirement → case → verdict → image, a line per case",
-        *(f"- `{name}`: {_ABOUT.get(name, 'a part of the argument as a Mermaid diagram')}" for name in names),
-        "- `../SHA256SUMS`: what every file hashes to; `sha256sum -c SHA256SUMS` or "
-        "`roadworthy evidence verify` checks them",
-        "",
-        "Whoever can change a file can also change SHA256SUMS. Keep the SHA-256 of SHA256SUMS, which "
-        "`roadworthy evidence bundle` prints, where the bundle is not, and give it to "
-        "`roadworthy evidence verify --digest`.",
-        "",
-    ]
-    return "\n".join(lines)
+    tags = [one.tag for one in requirement_coverage.tag_coverage(tested) if not one.tried]
+    notes = [f"- {markdown_text(note)}" for note in notes_of(run.manifest)]
+    if isinstance(functional, Mapping):
+        touched = f"{functional['covered']} of {functional['total']} cells are touched"
+        domain = f"{touched} by {functional['frames']} frames; functional_coverage.json lists the others"
+    else:
+        domain = f"not measured, {markdown_text(functional or 'it was not asked for')}"
+    values = {
+        "pairs": len(tested),
+        "counted": ", ".join(f"{count} {status}" for status, count in sorted(statuses.items())) or "none",
+        "cases": cases,
+        "outcomes": _outcomes(tested).markdown(),
+        "conditions": _conditions(found).markdown(),
+        "notes": "\n".join(["## Notes", "", *notes, "", ""]) if notes else "",
+        "untried": _listed(
+            [f"{one.requirement.id} on {one.system or 'no system'}" for one in tested if not one.applicable]
+        ),
+        "tags": _listed(tags),
+        "domain": domain,
+        "manifest": _ABOUT["manifest.json" if run.manifest is not None else "no manifest"],
+        "files": "\n".join(f"- `{name}`: {_ABOUT.get(name, _ABOUT['diagrams'])}" for name in names),
+    }
+    return Path(__file__).with_suffix(".md").read_text("utf-8").format_map(values)
 
 
 def _outcomes(tested: Sequence[TestedPair]) -> ResultTable:
@@ -163,13 +166,7 @@ def _conditions(found: Sequence[Condition]) -> ResultTable:
         )
         for one in failing[:_MOST]
     )
-    note = (
-        "A condition under which cases failed is a potential triggering condition in the sense of ISO 21448: "
-        "a specific condition of a scenario that may initiate a hazardous reaction of the system. Whether "
-        "the reaction is hazardous is not decided here. Rates are among the cases tried, each with its own "
-        "two-sided 95% interval over clusters (drives, laps, scenes or frames). A search (coverage) goes "
-        "where failures are, so it tells no rate."
-    )
+    note: str = _TABLES["conditions"]
     if len(failing) > len(rows):
         note += f" {len(failing) - len(rows)} more are in triggering_conditions.csv."
     columns = ("requirement", "system", "condition", "amount", "failed", "failure rate")
@@ -181,30 +178,6 @@ def _band(one: Condition) -> str:
         return "-"
     amount = f"{one.low:g}" if one.low == one.high else f"{one.low:g} to {one.high:g}"
     return f"{one.quantity} {amount}"
-
-
-def _notes(run: StoredRun) -> list[str]:
-    """Return what a reader should know before relying on what was found."""
-    notes = notes_of(run.manifest)
-    return ["## Notes", "", *(f"- {markdown_text(note)}" for note in notes), ""] if notes else []
-
-
-def _untried(tested: Sequence[TestedPair], functional: Mapping[str, Any] | str) -> list[str]:
-    untried = [f"{one.requirement.id} on {one.system or 'no system'}" for one in tested if not one.applicable]
-    tags = [one.tag for one in requirement_coverage.tag_coverage(tested) if not one.tried]
-    if isinstance(functional, Mapping):
-        touched = f"{functional['covered']} of {functional['total']} cells are touched"
-        domain = f"{touched} by {functional['frames']} frames; functional_coverage.json lists the others"
-    else:
-        domain = f"not measured, {markdown_text(functional or 'it was not asked for')}"
-    return [
-        "## What was not tried",
-        "",
-        f"- Requirements: {_listed(untried)}",
-        f"- Tags and clauses: {_listed(tags)}",
-        f"- Operating domain: {domain}",
-        "",
-    ]
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -351,3 +324,59 @@ def _write_csv(path: Path, columns: Sequence[str], records: Iterable[Mapping[str
 
 def _write_json(path: Path, document: object) -> None:
     write_text(path, json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False, default=str) + "\n")
+
+
+def write_reqif(argued: Sequence[Argued], path: Path, *, created: str = EPOCH) -> None:
+    """Write requirements with their outcomes as ReqIF 1.2, which requirement management tools exchange.
+
+    One specification holds one object per requirement and system. Tools that already know the requirement
+    match it by the attribute ``ReqIF.ForeignID``, which holds the requirement's id.
+
+    Args:
+        argued: What was tested, one item per requirement and system.
+        path: The file; ``.reqif`` is what tools expect.
+        created: When the run was made, in the form of XML Schema; the file says it of itself, so that the
+            same run gives the same bytes.
+    """
+    write_text(path, reqif_text(argued, created=created))
+
+
+def reqif_text(argued: Sequence[Argued], *, created: str = EPOCH) -> str:
+    """Return the text of a ReqIF file.
+
+    Example:
+        >>> found = Argued("R1", "Slow down at night", "rules", "dave2", "passed", "0 of 90 failed")
+        >>> "<SPEC-OBJECT " in reqif_text([found])
+        True
+    """
+    known = {"choices": _CHOICES, "attributes": _ATTRIBUTES, "version": __version__}
+    return rendered(
+        Path(__file__).with_name("reqif.xml"),
+        argued=argued,
+        created=created,
+        id=_reqif_id,
+        values_of=_reqif_values,
+        attribute=_attribute,
+        **known,
+    )
+
+
+def _attribute(text: str) -> str:
+    return escape(_FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text), _ESCAPES)
+
+
+def _reqif_values(one: Argued) -> Iterator[tuple[str, str]]:
+    """Yield the attributes of a requirement with their values."""
+    proof = " ".join(f"{item.id} sha256:{item.sha256} {item.path}" for item in one.evidence)
+    told = {**asdict(one), "tags": ", ".join(one.tags), "evidence": proof}
+    return ((name, told[field]) for name, field in _ATTRIBUTES.items())
+
+
+def _reqif_id(*parts: str) -> str:
+    """Return an identifier as xsd:ID wants it, the same for the same thing in every export.
+
+    Example:
+        >>> _reqif_id("requirement", "R1", "dave2")
+        'rw-2dfe318ae47ad8e1f73c'
+    """
+    return "rw-" + sha256("\x1f".join(parts).encode("utf-8", "backslashreplace")).hexdigest()[:20]

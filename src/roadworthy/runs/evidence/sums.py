@@ -10,7 +10,7 @@ from typing import Any
 
 from roadworthy._files import sha256_of
 from roadworthy._importing import required
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, told_as
 
 SUMS = "SHA256SUMS"
 
@@ -57,10 +57,8 @@ def read_sums(path: Path) -> dict[str, str]:
         InputError: It cannot be read, or a line is not of it, or a path leads out of the folder.
     """
     digests: dict[str, str] = {}
-    try:
+    with told_as(InputError, f"cannot read {path}", OSError):
         text = path.read_bytes().decode("utf-8", "surrogateescape")
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
     for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), 1):
         if (found := _LINE.fullmatch(line)) is None:
             raise InputError(f"{path}:{number}: expected a SHA-256, two spaces and a path, got {line[:80]!r}")

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._importing import required
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, reason
 from roadworthy.runs.executors.dispatching import Crew, CrewExecutor, Event, Hand
 from roadworthy.runs.executors.faults import ENVIRONMENT, TIMEOUT, Limits, Piece, pin, process_megabytes
 from roadworthy.runs.executors.pickling import OpenJob, Parcel, pack_unit, unpack
@@ -166,9 +166,8 @@ class RayExecutor(CrewExecutor):
                 log_to_driver=False,
             )
         except Exception as error:
-            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             where = f"no Ray cluster answers at {address}" if address else "Ray does not start here"
-            raise InputError(f"{where} ({reason}); start one with: ray start --head") from error
+            raise InputError(f"{where} ({reason(error)}); start one with: ray start --head") from error
 
     def _leave(self) -> None:
         if self._is_ours:

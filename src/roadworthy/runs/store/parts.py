@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from roadworthy._files import naming, parse_json
 from roadworthy.cases import Scalar, Status, Verdict
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, reason
 from roadworthy.runs.store.rows import ARROW_TYPES, CORE_COLUMNS, LATER_COLUMNS, MEASURE, Kinds, Row, table_of
 from roadworthy.runs.store.writing import clear_unfinished, write_whole
 
@@ -250,10 +250,9 @@ def _check_columns(path: Path, schema: pyarrow.Schema) -> None:
 
 def damaged(path: Path, error: Exception) -> InputError:
     """Return the error for a shard that cannot be read."""
-    told = str(error).splitlines()[0] if str(error) else type(error).__name__
     return InputError(
-        f"{path} is damaged ({told}): restore it from a copy, or delete it and the parts after it and run "
-        "again, which makes their rows once more"
+        f"{path} is damaged ({reason(error)}): restore it from a copy, or delete it and the parts after "
+        "it and run again, which makes their rows once more"
     )
 
 

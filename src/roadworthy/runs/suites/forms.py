@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 import re
 from hashlib import sha256
+from inspect import cleandoc
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
@@ -20,6 +22,9 @@ from pydantic import (
     model_validator,
 )
 from pydantic.json_schema import JsonSchemaValue
+
+from roadworthy._options import described
+from roadworthy._yaml import read_yaml
 
 _SHARE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*")
 
@@ -77,42 +82,21 @@ def _size(value: object) -> object:
     return value
 
 
-SHARE_SCHEMA = {
-    "anyOf": [
-        {"type": "number", "minimum": 0, "maximum": 1},
-        {"type": "string", "pattern": r"^\s*(\d+(\.\d*)?|\.\d+)\s*%?\s*$"},
-    ]
-}
-_TOLERANCE_SCHEMA = {
-    "anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": r"^\s*\d+(\.\d*)?\s*%\s*$"}]
-}
-_THRESHOLDS_SCHEMA = {
-    "anyOf": [
-        {"type": "object", "additionalProperties": {"type": "number"}},
-        {"type": "string", "minLength": 1},
-    ]
-}
-_WORDS_SCHEMA = {
-    "anyOf": [{"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string"}}]
-}
+# Of values that may be written in several ways.
+_SCHEMAS = read_yaml(Path(__file__).with_name("values.yaml"), "file of schemas", "schemas").data
 
 Text = Annotated[str, Field(min_length=1, pattern=r"\S")]
-Share = Annotated[float, BeforeValidator(read_share), WithJsonSchema(SHARE_SCHEMA)]
-Words = Annotated[list[Text], BeforeValidator(_listed), WithJsonSchema(_WORDS_SCHEMA)]
+Share = Annotated[float, BeforeValidator(read_share), WithJsonSchema(_SCHEMAS["share"])]
+Words = Annotated[list[Text], BeforeValidator(_listed), WithJsonSchema(_SCHEMAS["words"])]
 Some = Annotated[
-    list[Text],
-    Field(min_length=1),
-    BeforeValidator(_listed),
-    WithJsonSchema({"anyOf": [_WORDS_SCHEMA["anyOf"][0], {**_WORDS_SCHEMA["anyOf"][1], "minItems": 1}]}),
+    list[Text], Field(min_length=1), BeforeValidator(_listed), WithJsonSchema(_SCHEMAS["some words"])
 ]
 Number = Annotated[float, Field(allow_inf_nan=False)]
-Tolerance = Annotated[float | str, BeforeValidator(_tolerance), WithJsonSchema(_TOLERANCE_SCHEMA)]
+Tolerance = Annotated[float | str, BeforeValidator(_tolerance), WithJsonSchema(_SCHEMAS["tolerance"])]
 Thresholds = Annotated[
-    dict[str, float] | str, BeforeValidator(_thresholds), WithJsonSchema(_THRESHOLDS_SCHEMA)
+    dict[str, float] | str, BeforeValidator(_thresholds), WithJsonSchema(_SCHEMAS["thresholds"])
 ]
-Size = Annotated[
-    str, BeforeValidator(_size), WithJsonSchema({"type": "string", "pattern": r"^\d{1,5}x\d{1,5}$"})
-]
+Size = Annotated[str, BeforeValidator(_size), WithJsonSchema(_SCHEMAS["size"])]
 Count = Annotated[int, Field(ge=1)]
 _LONGEST_NAME = 120
 Name = Annotated[str, Field(min_length=1, max_length=_LONGEST_NAME, pattern=r"^[^\x00-\x1f/@]+$")]
@@ -131,13 +115,10 @@ class Or:
 TEXT_SCHEMA: JsonSchemaValue = {"type": "string", "minLength": 1}
 
 
-def setting(description: str, *default: Any, **limits: Any) -> Any:
-    """Return a key of a form, with what the schema says about it; without a default it must be given."""
-    return Field(*default, description=description, **limits)
-
-
 class Form(BaseModel):
     """What every part of a suite has in common: keys that are not known are refused.
+
+    What a key means stands in the docstring of its form, below ``Keys:``; the schema and the pages say it.
 
     Attributes:
         sendable: The keys that a suite may use which comes over the network: none that names a file, a
@@ -146,6 +127,13 @@ class Form(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
     sendable: ClassVar[frozenset[str]] = frozenset()
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        cls.__doc__, told = described(cleandoc(cls.__doc__ or ""), "Keys")
+        for name, (_form, help) in told.items():
+            cls.model_fields[name].description = help
+        cls.model_rebuild(force=True)
 
 
 def names_of(given: object) -> list[str]:
@@ -180,14 +168,19 @@ def as_name(text: str) -> str:
 
 
 class AcceptForm(Form):
-    """What is accepted."""
+    """What is accepted.
 
-    rate: Share = setting("The largest share of applicable cases that may fail.", 0.0)
-    confidence: Share = setting("How sure one wants to be: the confidence of each bound.", 0.95)
-    decide: Literal["bound", "estimate"] = setting(
-        "What decides that it is violated: the lower bound of the rate, or the rate seen.", "bound"
-    )
-    early: bool = setting("End as soon as a bound decides; frames come in random order.", False)
+    Keys:
+        rate: The largest share of applicable cases that may fail.
+        confidence: How sure one wants to be: the confidence of each bound.
+        decide: What decides that it is violated: the lower bound of the rate, or the rate seen.
+        early: End as soon as a bound decides; frames come in random order.
+    """
+
+    rate: Share = 0.0
+    confidence: Share = 0.95
+    decide: Literal["bound", "estimate"] = "bound"
+    early: bool = False
 
     @model_validator(mode="before")
     @classmethod
@@ -201,62 +194,58 @@ class AcceptForm(Form):
         return self
 
 
-Accept = Annotated[AcceptForm, Or(SHARE_SCHEMA)]
-_ACCEPT = setting(
-    "Which share of the cases may fail: 5%, or {rate: 5%, confidence: 99%}. Passed when the upper bound of "
-    "the rate is within it, violated when the lower bound is beyond it, inconclusive in between. With 0, or "
-    "if left out, it is about the cases tried: passed when none of them fails.",
-    None,
-)
-_SEVERITY = setting("How bad a violation is; major if left out.", None)
-_MODELS = setting(
-    "The models it is for, by their names here; all that predict what it is about if left out.", None
-)
-_DATA = setting("The data it is tried on, by their names here; all that fit it if left out.", None)
+Accept = Annotated[AcceptForm, Or(_SCHEMAS["share"])]
 
 
 class DefaultsForm(Form):
-    """What holds for every requirement that does not say otherwise."""
+    """What holds for every requirement that does not say otherwise.
 
-    tags: Words | None = setting("Added to the tags of every requirement.", None)
-    severity: Literal["minor", "major", "critical"] | None = _SEVERITY
-    accept: Accept | None = _ACCEPT
-    models: Some | None = _MODELS
-    data: Some | None = _DATA
+    Keys:
+        tags: Added to the tags of every requirement.
+        severity: How bad a violation is; major if left out.
+        accept: Which share of the cases may fail: 5%, or {rate: 5%, confidence: 99%}. Passed when the upper
+            bound of the rate is within it, violated when the lower bound is beyond it, inconclusive in
+            between. With 0, or if left out, it is about the cases tried: passed when none of them fails.
+        models: The models it is for, by their names here; all that predict what it is about if left out.
+        data: The data it is tried on, by their names here; all that fit it if left out.
+    """
+
+    tags: Words | None = None
+    severity: Literal["minor", "major", "critical"] | None = None
+    accept: Accept | None = None
+    models: Some | None = None
+    data: Some | None = None
 
 
-class EntryForm(Form):
+class EntryForm(DefaultsForm):
     """What every requirement may say.
 
     Attributes:
         key: What says of which kind an entry is; each kind's form has its own, and a field of that name.
+
+    Keys:
+        text: What must hold, in your words; from the requirement itself if left out.
+        tags: Operating-domain terms, standard and clause and the like: [night, ISO 21448:2022 7.3].
     """
 
     key: ClassVar[str]
     sendable = frozenset({"text", "tags", "severity", "accept", "models", "data"})
-    text: Text | None = setting(
-        "What must hold, in your words; from the requirement itself if left out.", None
-    )
-    tags: Words | None = setting(
-        "Operating-domain terms, standard and clause and the like: [night, ISO 21448:2022 7.3].", None
-    )
-    severity: Literal["minor", "major", "critical"] | None = _SEVERITY
-    accept: Accept | None = _ACCEPT
-    models: Some | None = _MODELS
-    data: Some | None = _DATA
+    text: Text | None = None
+    tags: Words | None = None
 
 
 class ModelForm(Form):
-    """A model under test."""
+    """A model under test.
+
+    Keys:
+        model: What to open: a name, kind:path (onnx:net.onnx) or a model.yaml; paths count from the suite's
+            folder.
+        options: Options of the model, or keys of a model.yaml such as input.width.
+    """
 
     sendable = frozenset({"model"})
-    model: Text = setting(
-        "What to open: a name, kind:path (onnx:net.onnx) or a model.yaml; paths count from the "
-        "suite's folder."
-    )
-    options: dict[str, Any] = setting(
-        "Options of the model, or keys of a model.yaml such as input.width.", default_factory=dict
-    )
+    model: Text
+    options: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
@@ -265,23 +254,25 @@ class ModelForm(Form):
 
 
 class DataForm(Form):
-    """Frames to test on."""
+    """Frames to test on.
+
+    Keys:
+        data: What to open: a name such as world, or name:path; paths count from the suite's folder.
+        options: Options of the reader, such as weather: rain.
+        sample: How many frames, spread over the data; all if left out.
+        frames: Only these frames, by their ids; a sample is then one of these.
+        clusters: Which frames belong together and so count as one when bounds are worked out: frame, folder,
+            data, 200 frames or 5 s. As the reader knows if left out: drives, films, recordings.
+        labels: Read labels without images, for recorded detections: the size of the images, 1242x375.
+    """
 
     sendable = frozenset({"data", "sample", "frames", "clusters"})
-    data: Text = setting(
-        "What to open: a name such as world, or name:path; paths count from the suite's folder."
-    )
-    options: dict[str, Any] = setting("Options of the reader, such as weather: rain.", default_factory=dict)
-    sample: Count | None = setting("How many frames, spread over the data; all if left out.", None)
-    frames: Some | None = setting("Only these frames, by their ids; a sample is then one of these.", None)
-    clusters: Text | None = setting(
-        "Which frames belong together and so count as one when bounds are worked out: frame, folder, data, "
-        "200 frames or 5 s. As the reader knows if left out: drives, films, recordings.",
-        None,
-    )
-    labels: Size | None = setting(
-        "Read labels without images, for recorded detections: the size of the images, 1242x375.", None
-    )
+    data: Text
+    options: dict[str, Any] = Field(default_factory=dict)
+    sample: Count | None = None
+    frames: Some | None = None
+    clusters: Text | None = None
+    labels: Size | None = None
 
     @model_validator(mode="before")
     @classmethod

@@ -132,7 +132,18 @@ class SuiteResult:
                 # What is so because of the words of a rule was told of the suite already.
                 if note not in trial.part.notes:
                     noted.setdefault((trial.requirement.id, note), []).append(model)
-        return notes + [f"{id} on {', '.join(models)}: {note}" for (id, note), models in noted.items()]
+        told = [f"{id} on {', '.join(models)}: {note}" for (id, note), models in noted.items()]
+        return [*notes, *told, *self.observed]
+
+    @property
+    def observed(self) -> list[str]:
+        """What the files of the run tell that its rows do not."""
+        pairs = ((trial, trial.requirement.id, model) for trial, model in self.plan.pairs)
+        return [
+            f"{id} on {model}: {note}"
+            for trial, id, model in pairs
+            for note in trial.kind.observed(trial.part, id, model, self.folder)
+        ]
 
     def exit_code(self, *, accept_inconclusive: bool = False) -> int:
         """Return how a program ends that ran the suite."""
@@ -338,7 +349,7 @@ def _note(result: SuiteResult, watch: RunWatcher, executor: Executor | None) -> 
         note_models(out, [plan.models[model].system], plan.data[data].frames, signals, executor)
         watch.counts(number)
     alone = f"this is shard {result.shard}: alone it decides nothing; `roadworthy merge` makes one run of all"
-    add_notes(out, run=[*plan.of_suite, *([alone] if result.shard else [])])
+    add_notes(out, run=[*plan.of_suite, *([alone] if result.shard else []), *result.observed])
 
 
 def _take_whole(plan: SuitePlan, shards: Shards, out: Path) -> None:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Union
 
-from pydantic import BeforeValidator, Discriminator, Tag
+from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from roadworthy.runs.gate import OFF, STREET
 from roadworthy.runs.suites.forms import (
@@ -20,7 +20,6 @@ from roadworthy.runs.suites.forms import (
     Or,
     Text,
     names_of,
-    setting,
 )
 from roadworthy.runs.suites.kinds import FORMS
 
@@ -63,42 +62,44 @@ def _named(given: object) -> object:
 
 
 class SuiteForm(Form):
-    """A suite of requirements: what is tested, on what, and what must hold."""
+    """A suite of requirements: what is tested, on what, and what must hold.
+
+    Keys:
+        suite: What the suite is called in reports.
+        about: What it is for, in a few sentences.
+        base: The folder that paths in the suite count from, seen from its own; that one if left out.
+        seed: The same seed makes the same images and the same verdicts.
+        passes: Of how many cases that pass images are stored as well, for each requirement and model.
+        gate: What looks at changed frames before a model is asked: street, off, or a detector of yours.
+        models: The models under test, by the names that you give them.
+        data: The frames to test on, by the names that you give them.
+        defaults: What holds for requirements that do not say otherwise.
+        requirements: What must hold, by ids of your own: a sentence is a rule, a file of rules or of a
+            specification stands for itself, everything else says its kind.
+    """
 
     sendable = frozenset({"suite", "about", "seed", "passes", "models", "data", "defaults", "requirements"})
-    suite: Text | None = setting("What the suite is called in reports.", None)
-    about: Text | None = setting("What it is for, in a few sentences.", None)
-    base: Text | None = setting(
-        "The folder that paths in the suite count from, seen from its own; that one if left out.", None
-    )
-    seed: int = setting("The same seed makes the same images and the same verdicts.", 0, ge=0, lt=2**63)
-    passes: int = setting(
-        "Of how many cases that pass images are stored as well, for each requirement and model.", 0, ge=0
-    )
+    suite: Text | None = None
+    about: Text | None = None
+    base: Text | None = None
+    seed: int = Field(default=0, ge=0, lt=2**63)
+    passes: int = Field(default=0, ge=0)
     # YAML makes a plain off into False.
-    gate: Annotated[Text, BeforeValidator(lambda given: OFF if given is False else given)] = setting(
-        "What looks at changed frames before a model is asked: street, off, or a detector of yours.", STREET
-    )
+    gate: Annotated[Text, BeforeValidator(lambda given: OFF if given is False else given)] = STREET
     models: Annotated[
         dict[Name, Annotated[ModelForm, Or(TEXT_SCHEMA)]],
         BeforeValidator(_named),
         Or(TEXT_SCHEMA, {"type": "array", "items": TEXT_SCHEMA, "minItems": 1}),
-    ] = setting("The models under test, by the names that you give them.", min_length=1)
+    ] = Field(min_length=1)
     data: Annotated[
         dict[Name, Annotated[DataForm, Or(TEXT_SCHEMA)]],
         BeforeValidator(_named),
         Or(TEXT_SCHEMA, {"type": "array", "items": TEXT_SCHEMA, "minItems": 1}),
-    ] = setting("The frames to test on, by the names that you give them.", default_factory=dict)
-    defaults: DefaultsForm = setting(
-        "What holds for requirements that do not say otherwise.", default_factory=DefaultsForm
-    )
+    ] = Field(default_factory=dict)
+    defaults: DefaultsForm = Field(default_factory=DefaultsForm)
     requirements: dict[
         Name, Annotated[RequirementForm, BeforeValidator(_short_requirement), Or(TEXT_SCHEMA)]
-    ] = setting(
-        "What must hold, by ids of your own: a sentence is a rule, a file of rules or of a "
-        "specification stands for itself, everything else says its kind.",
-        min_length=1,
-    )
+    ] = Field(min_length=1)
 
 
 SCHEMA_FILE = Path(__file__).with_name("suite.schema.json")

@@ -13,7 +13,7 @@ import numpy as np
 
 from roadworthy._files import parse_json, replacing
 from roadworthy._yaml import read_yaml
-from roadworthy.errors import InputError, check_choice
+from roadworthy.errors import InputError, check_choice, told_as
 from roadworthy.models.network import existing
 from roadworthy.models.torch_module import imported_torch, misfits, read_tensors, shapes_in
 from roadworthy.models.zoo.saved import weights_in
@@ -316,10 +316,8 @@ def read_checkpoint(
     found = (
         read_onnx(path) if path.suffix == ".onnx" else read_tensors(path, instead=_INSTEAD, script=_SCRIPT)
     )
-    try:
+    with told_as(InputError, f"cannot use {path}", InputError):
         return _checkpoint(path, found, direction, overrides or {})
-    except InputError as error:
-        raise InputError(f"cannot use {path}: {error}") from error
 
 
 def write_checkpoint(path: Path | str, module: torch.nn.Module) -> None:

@@ -6,7 +6,6 @@ import json
 from copy import deepcopy
 from dataclasses import dataclass
 from hashlib import sha256
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._files import replacing
-from roadworthy.errors import InputError, MissingExtraError
+from roadworthy._importing import required
+from roadworthy.errors import InputError
 from roadworthy.models.torch_module import imported_torch
 from roadworthy.models.zoo.saved import write_onnx
 from roadworthy.seeding import rng_for
@@ -105,8 +105,7 @@ def export_onnx(
     imported_torch("write a network as ONNX")
     for package in ("onnx", "onnxruntime"):
         # Where networks are only trained, they may be missing; write_checkpoint needs neither.
-        if find_spec(package) is None:
-            raise MissingExtraError(package, extra="torch", purpose="write a network as ONNX")
+        required(package, extra="torch", purpose="write a network as ONNX")
     path = Path(path)
     settings, seen = settings_of(module), inputs or NetworkInputs()
     _check_inputs(seen, settings)

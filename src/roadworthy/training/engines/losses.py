@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.nn import functional
 
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, reason
 from roadworthy.models.zoo import load_module
-from roadworthy.models.zoo.catalogue import reason
 from roadworthy.models.zoo.driving_networks import vgg_layers
 from roadworthy.models.zoo.perception_networks import SmallDetector
 from roadworthy.training.engines.settings import Loss

@@ -20,9 +20,9 @@ import sys
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
-from typing import get_args
 
 from roadworthy._files import make_writable, write_json
+from roadworthy._yaml import read_yaml
 from roadworthy.training.loop import TrainingLog, exit_code
 from roadworthy.training.mutants.operators import PAPER, TrainingMutation
 from roadworthy.training.mutants.saving import drive_mutants, read_mutants, unchanged, write_fate, write_table
@@ -34,7 +34,6 @@ from roadworthy.training.mutants.training import (
     next_mutations,
     read_training_material,
 )
-from roadworthy.training.stored import Encoding
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -104,38 +103,21 @@ def _drive(given: argparse.Namespace, log: TrainingLog) -> None:
     log.line(f"{len(mutants)} mutants, of which {len(kept)} are chosen: {given.folder / 'chosen.json'}")
 
 
+_KINDS = {"path": Path, "int": int, "float": float}
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m roadworthy.training.mutants", description=(__doc__ or "").partition("\n")[0]
     )
     steps = parser.add_subparsers(required=True, metavar="STEP")
-    prepare = steps.add_parser("prepare", help="render or read the training data into one file")
-    prepare.add_argument("network", help="a network that comes with the package, such as dave2")
-    prepare.add_argument("--out", type=Path, required=True, help="the file to write, .npz")
-    prepare.add_argument("--frames", type=int, help="frames to train on; the recipe's number if left out")
-    prepare.add_argument("--udacity", type=Path, help="the folder of Udacity's challenge 2")
-    prepare.add_argument("--workers", type=int, default=1, help="processes that render or read frames")
-    prepare.add_argument("--encoding", choices=get_args(Encoding), default="png", help="jpg is smaller")
-    prepare.add_argument("--quick", action="store_true", help="a tiny amount, as a smoke test")
-    prepare.set_defaults(run=_prepare)
-    train = steps.add_parser("train", help="train the original and the mutants that should be tried next")
-    train.add_argument("material", type=Path, help="the file of prepare")
-    train.add_argument("--out", type=Path, required=True, help="the folder of the mutants")
-    train.add_argument("--operators", help="some of DeepCrime's, with commas; the paper's 15 if left out")
-    train.add_argument("--values", type=int, default=3, help="numbers of each searched fault at a time")
-    train.add_argument("--seed", type=int, default=0, help="chooses words, layers and noise")
-    train.add_argument("--epochs", type=int, help="of the original; the network's own number if left out")
-    train.add_argument("--batch", type=int, help="images at a time; the network's own number if left out")
-    train.add_argument("--device", default="auto", help="where to train")
-    train.add_argument("--workers", type=int, default=1, help="mutants that are trained at a time")
-    train.set_defaults(run=_train)
-    drive = steps.add_parser("drive", help="let the mutants drive, and say what became of them")
-    drive.add_argument("folder", type=Path, help="the folder of the mutants")
-    drive.add_argument("--track", default="meadow", help="a built-in track")
-    drive.add_argument("--traffic", type=float, default=0.0, help="how much traffic, from 0 to 5")
-    drive.add_argument("--longest", type=float, default=10.0, metavar="MINUTES", help="the longest drive")
-    drive.add_argument("--workers", type=int, default=1, help="mutants that drive at a time")
-    drive.set_defaults(run=_drive)
+    known = read_yaml(Path(__file__).with_name("steps.yaml"), "file of steps", "steps").data
+    for run in (_prepare, _train, _drive):
+        name = run.__name__.removeprefix("_")
+        step = steps.add_parser(name, help=known[name]["help"])
+        step.set_defaults(run=run)
+        for argument, how in known[name]["arguments"].items():
+            step.add_argument(argument, **(how | {"type": _KINDS[how["type"]]} if "type" in how else how))
     return parser
 
 

@@ -7,8 +7,9 @@ import numpy as np
 
 from roadworthy.frames import Frame
 from roadworthy.images import Mask
+from roadworthy.labelling import is_estimated
 from roadworthy.transforms.objects.camera_look import look_of
-from roadworthy.transforms.objects.placement import CutOutPlace
+from roadworthy.transforms.objects.placement import CutOutPlace, usual_smallest
 from roadworthy.transforms.objects.request import Edited, parts_of, window_of
 from roadworthy.transforms.objects.surroundings import GroundSurroundings
 from roadworthy.transforms.perspective import ROAD
@@ -19,7 +20,8 @@ LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 _N = Numbers("adding")
 # Shares of a solid model's height, and by how many levels it must differ from the colour around it there, or
 # how many times as far as that varies.
-_OUTLINES = {(0.0, 0.13): (40, 1.6), (0.55, 0.95): (29, 0.0)}
+_OUTLINES = {(0.0, 0.13): (48, 1.6), (0.16, 0.5): (24, 0.0), (0.55, 0.95): (29, 0.0)}
+_GROWS = "a post would seem to grow from its head"
 _VISIBLE = 20  # levels by which a thing must differ from what it hides,
 # Shares of its height, and how much of them, at least; likewise of people, who look beheaded or without legs.
 _LEAST_SEEN = {(0.0, 1.0): 0.3, (0.0, 0.16): 0.4}
@@ -36,10 +38,19 @@ def unfit_place(site: GroundSurroundings, place: CutOutPlace) -> str:
     if one.element == "vehicle" and abs(one.bearing) > _N.askew and place.distance < _N.far:
         return "no vehicle of this data is seen from straight behind, as one so near would be"
     if one.element in ("pedestrian", "bicyclist"):
-        high, ends = place.window[3] - place.window[1], site.frame.height * (1 - _N.level)
-        for (rows, _), _ in parts_of(site.labels.mask("vehicle"), least=int(_N.speck * site.labels.ids.size)):
-            whole = rows.stop < ends and rows.stop >= place.window[3] - _N.level * site.frame.height
-            if whole and high > _N.taller * (rows.stop - rows.start):
+        least, ends = int(_N.speck * site.labels.ids.size), site.frame.height * (1 - _N.level)
+        people, vehicles = (
+            [rows for (rows, _), _ in parts_of(site.labels.mask(word), least) if rows.stop < ends]
+            for word in ("pedestrian", "vehicle")
+        )
+        largest = max(people, key=lambda rows: rows.stop - rows.start, default=slice(0, 0))
+        seen = largest.stop - largest.start
+        told = is_estimated(site.frame) and seen >= usual_smallest(site.frame)
+        if told and not _N.lowest < site.view.metres(seen, largest.stop) < _N.tallest:
+            return "how large things are is not known: people in the frame would be giants or dwarfs"
+        for rows in vehicles:
+            near = rows.stop >= place.window[3] - _N.level * site.frame.height
+            if near and place.window[3] - place.window[1] > _N.taller * (rows.stop - rows.start):
                 return "it would be a giant beside the vehicles in the frame"
     red, green, blue = site.ground_color(place.window, one.height)
     bottom, deep = place.window[3], max(2, (place.window[3] - place.window[1]) // 12)
@@ -52,7 +63,7 @@ def unfit_place(site: GroundSurroundings, place: CutOutPlace) -> str:
 def unfit_model(frame: Frame, edited: Edited) -> str:
     """Return a complaint where a solid model is a silhouette, shines, or does not stand out."""
     own = frame.label_map.ids != edited.frame.label_map.ids
-    before, after = (float((one.image[own] @ LUMA).mean()) for one in (frame, edited.frame))
+    before, after = (float(np.median(one.image[own] @ LUMA)) for one in (frame, edited.frame))
     fits = max(_N.darkest_model, _N.darker * before) < after < _N.brighter * before and before < _N.glare
     return unfit_outline(frame, edited) if fits else "it would be too dark or too bright for its place"
 
@@ -87,12 +98,18 @@ def unfit_outline(frame: Frame, edited: Edited) -> str:
         apart = np.abs(colors - np.median(colors[around], axis=0)).max(axis=2)
         if np.median(apart[part]) < max(least, times * np.percentile(apart[around], 75)):
             return "it could not be told from what is around it"
-    head, step = np.flatnonzero(own[top : top + max(1, high // 8)].any(axis=0)), max(1, round(high / 60))
-    middle, half = near[1].start + (head[0] + head[-1]) // 2, max(3, (head[-1] - head[0]) // 2) + step
-    above = slice(max(0, rows.start - round(_N.above * high)), max(1, rows.start))
-    level = (frame.image[above, max(0, middle - half) : middle + half + 1] @ LUMA).mean(axis=0)
-    side = np.abs(level[2 * step :] - level[: -2 * step]).max(initial=0)
-    return "a post would seem to grow from its head" if side >= _N.post else ""
+    step, reach, end = max(1, round(high / 60)), round(_N.above * high), max(1, high // 8)
+    last = min(rows.stop, len(frame.image) - 1)
+    for part, outside, reason in (
+        (own[top : top + end], slice(max(0, rows.start - reach), max(1, rows.start)), _GROWS),
+        (own[top + high - end : top + high], slice(last, last + reach), "it would seem to stand on a post"),
+    ):
+        there = np.flatnonzero(part.any(axis=0))
+        middle, half = near[1].start + (there[0] + there[-1]) // 2, max(3, np.ptp(there) // 2) + step
+        level = (frame.image[outside, max(0, middle - half) : middle + half + 1] @ LUMA).mean(axis=0)
+        if np.abs(level[2 * step :] - level[: -2 * step]).max(initial=0) >= _N.post:
+            return reason
+    return ""
 
 
 def stands_out(frame: Frame, edited: Edited, change: Mask, *, solid: bool = False) -> bool:

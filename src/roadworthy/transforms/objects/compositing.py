@@ -21,16 +21,9 @@ from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.images import Mask
 from roadworthy.labelling import is_estimated
 from roadworthy.models.network import OpensLater
+from roadworthy.transforms.objects import camera_look
 from roadworthy.transforms.objects.believing import LUMA, may_be_road, stands_out, unfit_model, unfit_place
-from roadworthy.transforms.objects.camera_look import (
-    SHARPEST,
-    Look,
-    blur_around,
-    haze_of,
-    is_grey,
-    is_night,
-    look_of,
-)
+from roadworthy.transforms.objects.camera_look import Look
 from roadworthy.transforms.objects.gallery import BELIEVED, OWN, SHIPPED, SOLID, CutOut, Gallery
 from roadworthy.transforms.objects.harvesting import ELEMENTS, enough, own_things, things_for
 from roadworthy.transforms.objects.paint import brake_light, braking
@@ -74,17 +67,17 @@ def composited(site: GroundSurroundings, place: CutOutPlace, rng: np.random.Gene
         place: What goes where.
         rng: For the noise of the camera.
     """
-    frame, look = site.frame, look_of(site.frame)
+    frame, look = site.frame, camera_look.look_of(site.frame)
     if not frame.drawn:
         # A camera that turns blurs what is beside the road more than what is ahead.
-        look = Look(max(look.blur, blur_around(frame, place.window)), look.noise)
+        look = Look(max(look.blur, camera_look.blur_around(frame, place.window)), look.noise)
     patch, inside = _sized(place, look, frame)
     there = (slice(inside[1], inside[3]), slice(inside[0], inside[2]))
     alpha: Floats = patch[..., 3] / np.float32(255)
     hidden = site.in_front(inside, place.distance, place.window[3])
     image = frame.image.copy()
     region = np.zeros(image.shape[:2], np.bool_)
-    haze, night = haze_of(site), is_night(frame)
+    haze, night = camera_look.haze_of(site), camera_look.is_night(frame)
     share = (0.55 if night else 1.0) * (1.0 if haze is None else haze.clear(place.distance))
     # The world draws shadows of its own kind.
     draw_shadows(image, region, site, place, share=share, sun=not night and not frame.drawn)
@@ -110,7 +103,7 @@ def _sized(place: CutOutPlace, look: Look, frame: Frame) -> tuple[Floats, Window
     scaled = place.cut_out.scaled(bottom - top, right - left, place.mirrored)
     patch: Floats = scaled.astype(np.float32)
     spread = 0
-    if look.blur > SHARPEST:
+    if look.blur > camera_look.SHARPEST:
         # What is made smaller is about a third of a pixel sharp by itself.
         blur = math.sqrt(look.blur**2 - 0.33**2)
         spread = math.ceil(2 * blur)
@@ -155,7 +148,7 @@ def _colors(
         lit = _lit(patch)[..., None] if place.cut_out.pose == "" else brake_light(patch)[..., None]
         colors += lit * (patch[..., :3] * np.maximum(gain, 1 - _N.dimmed) - colors)
     colors += alpha * lift
-    if is_grey(site.frame):
+    if camera_look.is_grey(site.frame):
         colors = np.repeat((colors @ LUMA)[..., None], 3, axis=2)
     if look.noise > _N.quietest:
         noise = rng.standard_normal(patch.shape[:2], dtype=np.float32) * np.float32(look.noise)
@@ -186,12 +179,12 @@ def _lit(patch: Floats) -> Floats:
 
 def _light(site: GroundSurroundings, place: CutOutPlace) -> tuple[Floats, Floats]:
     """Return by what to multiply the colours of a cut-out, and what to add, so that they fit the scene."""
-    haze = haze_of(site)
+    haze = camera_look.haze_of(site)
     clear = 1.0 if haze is None else haze.clear(place.distance)
     ground = site.ground_color(place.window, place.cut_out.height) if haze is None else haze.ground
     target = np.array(ground, np.float32)
     ratio = (np.maximum(target, 1) / np.maximum(np.array(place.cut_out.ambience, np.float32), 1)) ** _N.trust
-    if is_night(site.frame):
+    if camera_look.is_night(site.frame):
         ratio *= np.float32(_N.lamps)
     if not site.frame.drawn:
         ratio *= np.float32(_shade(site, place, float(target @ LUMA)))
@@ -318,6 +311,7 @@ def _hidden_by(frame: Frame, boxes: Boxes, there: Slices, shown: Mask) -> Boxes:
 # These come only where they are asked for.
 _RARE = ("school bus", "truck", "bus", "motorcycle", "ambulance", "police car", "taxi")
 _ENDS = (("", "away"), ("toward", "side"))  # how things are seen that may stand in for each other
+_UNREAL_POSES = ("waiting", "walking along", "braking", "overtaking")  # of solid models on real frames
 _LIKE, _FEW = 0.4, 10  # logarithm of how much brighter it may be where a cut-out comes from, if so many fit
 
 
@@ -404,8 +398,7 @@ class Add(OpensLater, ObjectEdit):
 
     def _things_for(self, frame: Frame) -> dict[str, tuple[Views, ...]]:
         """Return what may be put into a frame: what is drawn in the world's style stands out elsewhere."""
-        stance, seen = POSES.get(self.pose, ("any", ()))
-        unreal = not stance or (is_estimated(frame) and "side" in seen)
+        unreal = self.pose in _UNREAL_POSES or (is_estimated(frame) and self.pose != "any")
         if unreal and self.gallery != SHIPPED:
             self.doubt(frame, f"a {self.element} that is {self.pose} does not look real enough")
         if self.pose != "any" or self.gallery not in (SHIPPED, OWN):

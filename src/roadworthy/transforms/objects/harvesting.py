@@ -39,10 +39,8 @@ _LEAST = 4  # different cut-outs: fewer may be mistakes of whoever labelled the 
 _SOLID = 0.66  # share of the convex hull that a person covers: less is two people, or one with a hole
 _UPPER, _SOLID_ABOVE = 0.6, 0.84  # likewise of the upper part of a person, in which there are no legs
 _LEGS = (0.4, 1.0)  # of the width of the body: less is a person whose other leg is hidden, more is a robe
-_HEAD, _ASIDE = (
-    0.18,
-    0.04,
-)  # of the height: the width of a head, and how far it is from above the body; else two
+# Of the height: the width of a head, and how far it is from above the body; else two.
+_HEAD, _ASIDE = 0.18, 0.04
 _BRIGHT_HEAD = 2.1  # times the road's light: a head in the sun, which glows elsewhere, or none but a collar
 _BLUNT = 0.04  # of the contrast that one step between pixels must make somewhere
 _AROUND = 9  # frames that tell where the horizon is
@@ -211,11 +209,8 @@ def _good(one: CutOut) -> bool:
         upper = own[: round(_UPPER * len(own))]
         if covered(own) < _SOLID or covered(upper) < _SOLID_ABOVE or not _LEGS[0] <= _legs(own) <= _LEGS[1]:
             return False
-        crown = own[: max(1, len(own) // 7)]
-        aside = (
-            np.argwhere(crown)[:, 1].mean()
-            - np.argwhere(own[len(own) // 5 : len(own) * 11 // 20])[:, 1].mean()
-        )
+        crown, body = own[: max(1, len(own) // 7)], own[len(own) // 5 : len(own) * 11 // 20]
+        aside = np.argwhere(crown)[:, 1].mean() - np.argwhere(body)[:, 1].mean()
         if crown.sum(axis=1).max() > _HEAD * len(own) or abs(aside) > _ASIDE * len(own):
             return False
         head = grey[: len(crown)][crown]

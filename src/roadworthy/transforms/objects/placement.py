@@ -565,9 +565,6 @@ def _visible_share(site: GroundSurroundings, place: CutOutPlace) -> float:
     solid = place.cut_out.scaled(bottom - top, right - left, place.mirrored)[..., 3] > 127
     solid = solid[y - top : low - top, x - left : end - left]
     feet = slice(-max(1, len(solid) // 6), None)
-    if (
-        not site.frame.drawn
-        and np.count_nonzero(solid[feet] & hidden[feet]) > np.count_nonzero(solid[feet]) / 2
-    ):
+    if not site.frame.drawn and 2 * np.sum(solid[feet] & hidden[feet]) > np.sum(solid[feet]):
         return 0.0  # it would seem to stand on what hides its feet
     return int(np.count_nonzero(solid & ~hidden)) / max(1, int(np.count_nonzero(solid)))

@@ -31,7 +31,7 @@ POSES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "crossing": ("walking", ("side",)),
     "stepping onto the road": ("walking", ("side",)),
     "waiting": ("standing", ("side",)),
-    "walking along": ("walking", ("away", "toward")),
+    "walking along": ("walking", ("away",)),
     "braking": ("", ("away",)),
     "overtaking": ("", ("away",)),
 }

@@ -17,15 +17,8 @@ from roadworthy.images import Image
 from roadworthy.ontology import CONDITIONS, VOID, ontology
 from roadworthy.transforms.perspective import ROAD
 from roadworthy.transforms.transform import BelievableTransform, Presets, number
-from roadworthy.transforms.weather._scene import (
-    WeatherScene,
-    above,
-    greyed,
-    percentile,
-    surroundings,
-    thinned,
-    widened,
-)
+from roadworthy.transforms.weather import _scene
+from roadworthy.transforms.weather._scene import WeatherScene
 from roadworthy.transforms.wording import MOMENT, Numbers
 
 LEVELS: Mapping[str, float] = {"light": 0.3333, "normal": 0.6667, "heavy": 1.0}
@@ -51,8 +44,8 @@ _PAINT, _BESIDE = 7, 4  # pixels of a thumbnail: what is narrower is paint, and 
 
 def unfit_light(scene: WeatherScene) -> str:
     """Return why a real frame shows no other weather than what it was seen in; empty where it does."""
-    grey = scene.small_grey[thinned(scene.ground, *scene.small) > 0]
-    road = above(scene.small_road, 127)
+    grey = scene.small_grey[_scene.thinned(scene.ground, *scene.small) > 0]
+    road = _scene.above(scene.small_road, 127)
     if scene.frame.labels is None or not len(grey):
         # Where the ground is, is not known.
         return ""
@@ -87,7 +80,7 @@ def unfit_light(scene: WeatherScene) -> str:
 
 def _sky_unclear(scene: WeatherScene) -> bool:
     """Return whether woods or ground have sky all around, or a white sky is called something else."""
-    sky = thinned(scene.sky, *scene.small) > 127
+    sky = _scene.thinned(scene.sky, *scene.small) > 127
     hangs = scene.small_frame.label_map.mask("pole", "traffic sign", "traffic light")
     skies = (scene.small_frame.label_map.mask("sky"), sky)
     if max(_floating(one | hangs) for one in skies) > _N.most_floating:
@@ -101,15 +94,15 @@ def _sky_unclear(scene: WeatherScene) -> bool:
 
 def _clouds_between(scene: WeatherScene) -> bool:
     """Return whether clouds that are not burnt out are seen through what is called woods."""
-    there, grey = above(scene.small_sky, 127), scene.small_grey
-    if (percentile(grey, 0.5, there) or 255.0) > _N.bright_clouds:
+    there, grey = _scene.above(scene.small_sky, 127), scene.small_grey
+    if (_scene.percentile(grey, 0.5, there) or 255.0) > _N.bright_clouds:
         return False
-    sky, woods = thinned(scene.sky, *scene.small), scene.small_frame.label_map.mask("tree", VOID)
+    sky, woods = _scene.thinned(scene.sky, *scene.small), scene.small_frame.label_map.mask("tree", VOID)
     woods[max(round(scene.small_view.horizon), 0) :] = False
     # Leaves in the sun are warmer than clouds.
     cool = scene.thumbnail[..., 2].astype(np.int16) - scene.thumbnail[..., 0]
     woods &= cool > cv2.mean(cool, there)[0] - _N.warmer
-    through = woods & (sky <= 127) & (grey > _N.cloudy * (percentile(grey, 0.1, there) or 0.0))
+    through = woods & (sky <= 127) & (grey > _N.cloudy * (_scene.percentile(grey, 0.1, there) or 0.0))
     return float(np.mean(through)) > _N.most_cloudy
 
 
@@ -123,10 +116,11 @@ def _floating(sky: NDArray[np.bool_]) -> float:
 def _at_night(scene: WeatherScene) -> bool:
     """Return whether the sky, or what stands before it, is as dark as at night."""
     if cv2.countNonZero(scene.small_sky) > _N.least_sky * scene.small_grey.size:
-        return (percentile(scene.small_grey, 0.5, above(scene.small_sky, 127)) or 0.0) < _N.night_sky
+        level = _scene.percentile(scene.small_grey, 0.5, _scene.above(scene.small_sky, 127))
+        return (level or 0.0) < _N.night_sky
     rows = len(scene.small_grey)
     upper = scene.small_grey[: min(max(round(scene.small_view.horizon), rows // 3), rows)]
-    return (percentile(upper, 0.9) or 0.0) < _N.night_woods
+    return (_scene.percentile(upper, 0.9) or 0.0) < _N.night_woods
 
 
 def _parted(scene: WeatherScene, road: NDArray[np.uint8]) -> bool:
@@ -165,10 +159,11 @@ def sharp_shadows(scene: WeatherScene) -> str:
     """Return a complaint where edges of shadows cross road or pavement; tyres leave softer ones."""
     if scene.frame.labels is None:
         return ""
-    hidden = widened(thinned(scene.known_mask("dynamic object", *ROAD[2:]), *scene.small), _BESIDE)
-    pavement = thinned(scene.known_mask("sidewalk"), *scene.small)
+    things = scene.known_mask("dynamic object", *ROAD[2:])
+    hidden = _scene.widened(_scene.thinned(things, *scene.small), _BESIDE)
+    pavement = _scene.thinned(scene.known_mask("sidewalk"), *scene.small)
     road, walk = (
-        (widened(above(one, 127), -far) > 0) & (hidden == 0)
+        (_scene.widened(_scene.above(one, 127), -far) > 0) & (hidden == 0)
         for one, far in ((scene.small_road, _BESIDE), (pavement, _BESIDE // 2))
     )
     beside = np.ones((_PAINT, _PAINT), np.uint8)
@@ -183,9 +178,19 @@ def sharp_shadows(scene: WeatherScene) -> str:
         share[road].mean() > most
         for share, most in ((edges, _N.most_edges), (softer, _N.most_soft), (narrow, _N.most_narrow))
     )
-    if not crossed and np.mean(edges & walk) <= _N.most_beside:
+    if not crossed and np.mean(edges & walk) <= _N.most_beside and not _deep_shadows(scene):
         return ""
     return "the sun casts sharp shadows on the road, which would stay in any weather"
+
+
+def _deep_shadows(scene: WeatherScene) -> bool:
+    """Return whether parts of the road are very dark, but not under vehicles: there they always are."""
+    road, down = _scene.above(scene.small_road, 127), scene.small[1] // 8
+    level = _scene.percentile(scene.small_grey, 0.6, road) or 0.0
+    things = _scene.thinned(scene.known_mask("dynamic object"), *scene.small)
+    under = cv2.dilate(things, np.ones((down + 1, 3), np.uint8), anchor=(1, down))
+    deep = (scene.small_grey < _N.deep * level) & (_scene.widened(road, -1) > 0) & (under == 0)
+    return float(np.mean(deep)) > (_N.most_deep if level > _N.sunlit_road else _N.most_dark)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,7 +240,7 @@ class WeatherTransform(BelievableTransform):
                 image hardly changes.
         """
         self._check(frame)
-        scene = surroundings(frame)
+        scene = _scene.surroundings(frame)
         # The change must be large where nobody said what there was, nor asked for a small one.
         own = (one for one in self.parameters() if one.name not in ("amount", "realism", "traffic"))
         usual = self.amount >= LEVELS["light"] and all(getattr(self, one.name) == one.default for one in own)
@@ -247,7 +252,7 @@ class WeatherTransform(BelievableTransform):
             self.doubt(frame, self._unfit(scene))
         image = self.drawn(scene, rng)
         if not frame.drawn and scene.colourless:
-            image = greyed(image, 1.0)
+            image = _scene.greyed(image, 1.0)
         if usual and self.least_change > 0 and known(frame, self.fact) is None:
             error = cv2.norm(frame.image, image, cv2.NORM_L2SQR) / image.size
             if error < self.least_change * self.amount:

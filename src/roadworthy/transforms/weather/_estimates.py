@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import cv2
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +36,7 @@ def believed(frame: Frame) -> Frame:
         if depth is not None and labels is not frame.labels:
             depth = np.where(burnt, np.float32(np.inf), depth)
     if labels is not None and depth is not None and is_estimated(frame, "depth"):
-        depth = _sharpened(_receding(depth, labels), labels)
+        depth = _sharpened(_receding(depth, labels, frame.image), labels)
     if labels is frame.labels and depth is frame.depth:
         return frame
     return frame.replace(labels=labels, depth=depth)
@@ -69,14 +71,13 @@ def _burnt_sky(labels: LabelMap, image: Image) -> NDArray[np.bool_]:
     return np.asarray(burnt & hangs[parts])
 
 
-def _receding(depth: Map, labels: LabelMap) -> Map:
+def _receding(depth: Map, labels: LabelMap, image: Image) -> Map:
     """Return depth in which woods and walls never come nearer from their foot to their top.
 
     The network loses far woods, and sees single crowns among them as near as the road. It does not tell woods
     from hills either, but what towers in the image is near.
     """
-    height, width = depth.shape
-    step = max(1, round(width / _COARSE))
+    step = max(1, round(depth.shape[1] / _COARSE))
     every = np.s_[::step, ::step]
     coarse = LabelMap(np.ascontiguousarray(labels.ids[every]), labels.classes)
     standing, sky = coarse.mask("tree", "building", VOID), coarse.mask("sky")
@@ -91,16 +92,38 @@ def _receding(depth: Map, labels: LabelMap) -> Map:
     foot = found[len(near) - 1 - standing[::-1].argmax(axis=0), np.arange(columns)]
     farthest = cv2.dilate(foot[None], np.ones((1, max(3, columns // 5) | 1), np.uint8))[0]
     most = np.minimum(most, np.maximum(_N.deep * farthest, _N.near_woods))
-    found = np.minimum(found, 1 / cv2.blur(1 / most[None], (max(3, columns // 5) | 1, 1)))
+    found = np.minimum(found, 1 / cv2.blur(1 / most[None], (max(3, columns // 2) | 1, 1)))
     # The network calls woods below the horizon terrain: no step shows where the one becomes the other.
     share = ((standing | coarse.mask("terrain")) & ~sky).astype(np.float32)
-    size = max(3, columns // 6) | 1, max(3, columns // 24) | 1
-    around = cv2.blur(share, size)
-    even = around / np.maximum(cv2.blur(share / np.maximum(found, 1), size), 1e-6)
+    grey = np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), np.uint8)
+    size = max(3, columns // 6) | 1, max(3, columns // 5) | 1
     # Specks between the samples have no woods around them: a twig before the sky.
-    even = np.where(around > 0, even, near)
-    wide = cv2.resize(even, (width, height), interpolation=cv2.INTER_LINEAR)
-    return np.where(labels.mask("tree", "building", "terrain", VOID), wide, depth).astype(np.float32)
+    even = 1 / np.clip(along_edges(1 / np.maximum(found, 1), grey, size, _N.even, share), 1 / _WOODS, 1)
+    return np.where(labels.mask("tree", "building", "terrain", VOID), even, depth).astype(np.float32)
+
+
+def along_edges(field: Map, grey: Image, size: tuple[int, int], flat: float, share: Map | None = None) -> Map:
+    """Return a field smoothed and as large as an image, with its steps where that has edges: a guided filter.
+
+    Args:
+        field: As small as may be.
+        grey: The image.
+        size: Of the window, across and down in the field.
+        flat: The variance of brightness, from 0 to 1, that is no edge.
+        share: How much each place counts; all alike if left out.
+    """
+    seen = cv2.resize(grey, field.shape[::-1], interpolation=cv2.INTER_AREA).astype(np.float32) / 255
+    weights = np.ones_like(field) if share is None else share
+    around = np.maximum(cv2.blur(weights, size), np.float32(1e-6))
+
+    def mean(values: NDArray[Any]) -> Map:
+        return np.asarray(cv2.blur(values * weights, size) / around, np.float32)
+
+    light, level = mean(seen), mean(field)
+    slope = (mean(seen * field) - light * level) / (mean(seen * seen) - light * light + np.float32(flat))
+    parts = (mean(one) for one in (slope, level - slope * light))
+    steep, base = (cv2.resize(one, grey.shape[::-1], interpolation=cv2.INTER_LINEAR) for one in parts)
+    return np.asarray(steep * (grey / np.float32(255)) + base, np.float32)
 
 
 def _false_sky(sky: NDArray[np.bool_], image: Image) -> NDArray[np.bool_]:
@@ -138,8 +161,7 @@ def _may_be_sky(image: Image) -> NDArray[np.bool_]:
     rough = cv2.blur(np.abs(cv2.Laplacian(cv2.blur(small, (3, 3)), cv2.CV_32F)), (9, 9))
     rough = cv2.resize(rough, (image.shape[1], image.shape[0]), interpolation=cv2.INTER_LINEAR)
     bluish = cv2.subtract(blue, red) > _N.blue
-    may_be = (soft > _SKY_BRIGHT) | ((soft > _SKY_DARK) & ((rough < _SKY_ROUGH) | bluish))
-    return np.asarray(may_be)
+    return np.asarray((soft > _SKY_BRIGHT) | ((soft > _SKY_DARK) & ((rough < _SKY_ROUGH) | bluish)))
 
 
 def _sharpened(depth: Map, labels: LabelMap) -> Map:

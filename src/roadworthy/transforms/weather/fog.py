@@ -14,6 +14,7 @@ from roadworthy.labelling import is_estimated
 from roadworthy.transforms.transform import Presets, choice, number, register
 from roadworthy.transforms.weather import _scene
 from roadworthy.transforms.weather._condition import WeatherTransform
+from roadworthy.transforms.weather._estimates import along_edges
 from roadworthy.transforms.weather._scene import Colour, Map, Mask, WeatherScene
 from roadworthy.transforms.weather._sky import SkyLook, overcast, under
 
@@ -61,31 +62,17 @@ def transmission(
     layer = np.repeat(through[:, None], width, axis=1)
     cv2.copyTo(layer, in_sky, seen)
     if frame.depth is not None and (scene.estimated or is_estimated(frame, "depth")):
-        return _along_edges(seen, scene)
-    if frame.labels is None or frame.depth is not None:
+        # A network's outlines run beside those of the image: what lies between would be a ring.
+        wide = (max(5, scene.small[0] // _REACH | 1),) * 2
+        through = _scene.resized(seen, *scene.small).astype(np.float32)
+        seen = np.clip(along_edges(through, scene.grey, wide, _FLAT), 0, 255).astype(np.uint8)
+    elif frame.labels is None or frame.depth is not None:
         return scene.full(seen)
-    # The outlines of trees are finer than the thumbnail that the estimate was made for.
+    # The outlines of trees are finer than those that were estimated.
     return _scene.blended(scene.full(seen), scene.full(layer), scene.sky)
 
 
 _REACH, _FLAT = 40, 0.004  # widths of a window that fit across the image, and a variance that is no edge
-
-
-def _along_edges(seen: Mask, scene: WeatherScene) -> Mask:
-    """Return what comes through with its steps where the image has edges: a guided filter, worked out small.
-
-    A network's outlines run beside those of the image, and what lies between would be a ring round a thing.
-    """
-    wide = max(5, scene.small[0] // _REACH | 1)
-    size = wide, wide
-    through = _scene.resized(seen, *scene.small).astype(np.float32) / np.float32(255)
-    grey = scene.small_grey.astype(np.float32) / np.float32(255)
-    mean_grey, mean_through = cv2.blur(grey, size), cv2.blur(through, size)
-    spread = cv2.blur(grey * grey, size) - mean_grey * mean_grey
-    slope = (cv2.blur(grey * through, size) - mean_grey * mean_through) / (spread + np.float32(_FLAT))
-    level = cv2.blur(mean_through - slope * mean_grey, size)
-    slope, level = (_scene.resized(one, scene.width, scene.height) for one in (cv2.blur(slope, size), level))
-    return np.asarray(np.clip(slope * scene.grey + np.float32(255) * level, 0, 255), np.uint8)
 
 
 # Of severities 0 to 5: the weight of the plasma, and how fast its finer parts decay.

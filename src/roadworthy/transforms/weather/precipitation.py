@@ -436,9 +436,7 @@ _SNOW_LAYERS = (
     Flakes(share=0.5, radius=1 / 380, value=190, edge=0.6),
     Flakes(share=0.08, radius=1 / 200, value=165, edge=1.0),
 )
-_REAL_FLAKES = (
-    0.65  # of what is behind a flake it hides before a camera, whose shutter is open while it falls
-)
+_REAL_FLAKES = 0.65  # of what is behind it a flake hides before a camera, whose shutter stays open
 _FLAKES = 1440  # of share 1, in heavy snow and a square image
 _COVER = SnowCover(
     by_class={

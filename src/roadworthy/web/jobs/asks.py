@@ -20,6 +20,7 @@ from roadworthy.models.load import model_name, short_name
 from roadworthy.runs.gate import OFF, STREET
 from roadworthy.runs.suites import suite_of
 from roadworthy.runs.suites.forms import DataForm, Form
+from roadworthy.runs.suites.kinds.driving import DrivingForm
 from roadworthy.runs.suites.schema import SuiteForm
 from roadworthy.transforms.objects.gallery import OWN, SHIPPED
 
@@ -212,7 +213,7 @@ def _words(text: str) -> list[str]:
 
 LABELLED = ("labels", "depth", "boxes")
 _CONDITIONS = ("weather", "level", "time")  # of the built-in world
-_AMOUNTS = ("count", "seed")  # of what a reader makes: numbers name nothing
+_AMOUNTS = ("count", "seed", "traffic")  # of what a reader makes: numbers name nothing
 _TYPED = ("rule", "bbsl", "text", "tags")  # free text, which opens nothing
 
 
@@ -288,11 +289,13 @@ class SuiteAsk(_Form):
 def _opens(part: Form) -> bool:
     """Return whether a part of a suite names a file, a program or another machine, or could."""
     given = part.model_dump(mode="json", exclude_defaults=True, by_alias=True)
-    if isinstance(part, DataForm):
+    if isinstance(part, DataForm | DrivingForm):
         # Who labels the frames; whether it is one whom the server offers is for the server to say.
-        known = LABELLED + (_CONDITIONS if part.data.partition(":")[0] == "world" else ())
+        known: tuple[str, ...] = LABELLED if isinstance(part, DataForm) else ()
+        if not isinstance(part, DataForm) or part.data.partition(":")[0] == "world":
+            known += _CONDITIONS
         if all(
-            type(said) is int if what in _AMOUNTS else what in known and isinstance(said, str)
+            type(said) in (int, float) if what in _AMOUNTS else what in known and isinstance(said, str)
             for what, said in part.options.items()
         ):
             given.pop("options", None)

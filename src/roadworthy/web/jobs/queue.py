@@ -321,13 +321,10 @@ class ProcessQueue:
             return False
         write_state(job.folder, job.standing(Stage.RUNNING))
         with (job.folder / LOG).open("ab") as log:
+            command = [sys.executable, "-m", "roadworthy.web.jobs.worker", str(job.folder)]
+            # A session of its own: keys pressed at the server's terminal are not for it.
             self._processes[job.id] = subprocess.Popen(
-                [sys.executable, "-m", "roadworthy.web.jobs.worker", str(job.folder)],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                # Keys pressed at the server's terminal are not for it.
-                start_new_session=True,
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
             )
         return True
 

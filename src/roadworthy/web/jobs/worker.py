@@ -19,7 +19,7 @@ from typing import Any
 from roadworthy._starting import spare_torch
 from roadworthy.errors import InputError, RoadworthyError, memory_advice
 from roadworthy.report.publish import run_suite
-from roadworthy.runs.executors import default_executor
+from roadworthy.runs.executors import ImageRetention, default_executor
 from roadworthy.runs.store import locked
 from roadworthy.runs.suites import RunWatcher, SuiteResult
 from roadworthy.web.jobs.asks import SuiteAsk
@@ -91,12 +91,9 @@ def work_on(folder: Path) -> Stage:
         try:
             few = isinstance(job.ask, SuiteAsk) or job.ask.frames > MOST_KEPT
             with default_executor() as executor:
+                images: ImageRetention = "failures" if few else "all"
                 published = run_suite(
-                    job.ask.suite(),
-                    job.run,
-                    executor=executor,
-                    images="failures" if few else "all",
-                    watcher=notes,
+                    job.ask.suite(), job.run, executor=executor, images=images, watcher=notes
                 )
             result = published.result
             if result.failures:

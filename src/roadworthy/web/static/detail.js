@@ -7,9 +7,9 @@ import { number } from "/static/units.js";
 
 export const MARKS = { fault: "True fault", "false alarm": "False alarm", unsure: "Unsure" };
 const DWELL = 900, NEIGHBOURS = 8; // milliseconds after which the least change is looked for; cases that are shown as alike
-const WAY_KEYS = { b: "beside", s: "slider", f: "flicker", d: "difference" }, LAYER_KEYS = { v: "answers", l: "labels", e: "depth" };
+const WAY_KEYS = { b: "beside", s: "slider", f: "flicker", d: "difference" }, LAYER_KEYS = { v: "answers", l: "labels", e: "depth", a: "attention" };
 const MARK_KEYS = { 1: "fault", 2: "false alarm", 3: "unsure", 0: "" };
-const KEYS = "Arrow keys go to the previous and the next case, n to the next that is alike, p back. b, s, f and d compare side by side, by slider, by flicker and by difference; v, l, e and o draw answers, labels, depth and the outline. 1, 2, 3 and 0 mark, c copies as a test, Escape closes.";
+const KEYS = "Arrow keys go to the previous and the next case, n to the next that is alike, p back. b, s, f and d compare side by side, by slider, by flicker and by difference; v, l, e, a and o draw answers, labels, depth, attention and the outline. + and − zoom, as Ctrl with the wheel does; drag to move. 1, 2, 3 and 0 mark, c copies as a test, Escape closes.";
 
 // A button that copies a suite to the clipboard, or marks it where pages may not write there.
 export function copyButton(test, words) {
@@ -62,6 +62,7 @@ export class CaseDialog {
     else if (key === "p") this.back();
     else if (key in WAY_KEYS) this.stage.choose(WAY_KEYS[key]);
     else if (key in LAYER_KEYS) this.stage.toggle(LAYER_KEYS[key]);
+    else if (key === "+" || key === "-") this.stage.zoom(key === "+" ? 1.4 : 1 / 1.4);
     else if (key === "o") this.box.querySelector("[data-outlines]")?.click();
     else if (key === "c") this.box.querySelector("[data-copy]")?.click();
     else if (key in MARK_KEYS) this.save?.(MARK_KEYS[key]);
@@ -130,6 +131,7 @@ export class CaseDialog {
     this.row = row;
     this.looking.abort();
     this.looking = new AbortController();
+    this.stage.look(1, 0, 0);
     this.draw(one);
     if (!this.box.open) this.box.showModal();
     // What was pressed is another button now. Without the focus in the dialog, keys would lead nowhere.
@@ -157,8 +159,11 @@ export class CaseDialog {
     const names = one.pictures.map((_, place) => (one.pictures.length === 1 ? "frame" : place === 0 ? "before" : one.pictures.length === 2 ? "after" : `after part ${place}`));
     const pictures = one.pictures.map((digest, place) => ({ src: pictureOf(this.source.run, digest), name: names[place], boxes: one.boxes, overlay: one.overlays[place], drawn: answersAt(one, place) }));
     const pair = decidingPair(one, pictures.map((_, place) => place));
-    let found = null;
-    this.stage.show(extra.pictures ?? pictures, extra.pair ?? pair, extra.pictures ? null : () => (found ??= ask(`${this.source.here}/seen`, this.named(one))));
+    const found = {}, body = this.named(one), { signal } = this.looking;
+    const layersOf = (layer, told) => (layer === "attention"
+      ? (found.attention ??= awaited(`${this.source.here}/attention`, told, { body, signal, cancels: true }))
+      : (found.seen ??= ask(`${this.source.here}/seen`, body)));
+    this.stage.show(extra.pictures ?? pictures, extra.pair ?? pair, extra.pictures ? null : layersOf);
   }
 
   named({ requirement, system, case: name }) {
@@ -223,7 +228,7 @@ export class CaseDialog {
         line.textContent = error.message;
       }
     };
-    if (this.source.knowsAlike()) list();
+    if (this.source.knowsAlike() || this.source.recorded) list();
     else fill(box, head, make("button.quiet.way", { type: "button", onclick: list }, "Find what is alike"));
     return box;
   }
@@ -234,8 +239,8 @@ export class CaseDialog {
       const after = decidingPair(one, one.pictures).at(-1);
       if (after) picture.src = pictureOf(this.source.run, after);
       button.title = `${one.case} of ${one.requirement}, ${one.system}`;
-      button.setAttribute("aria-label", `${button.title}${one.margin === null ? "" : `, margin ${measured(one.margin, one.unit)}`}`);
-      told.textContent = `${one.system} ${one.margin === null ? "" : measured(one.margin, one.unit)}`;
+      told.textContent = [one.system, one.margin === null ? "" : measured(one.margin, one.unit)].filter(Boolean).join(" ");
+      button.setAttribute("aria-label", `${told.textContent}: ${one.case} of ${one.requirement}`);
     }).catch(() => {});
     return make("li", {}, button);
   }

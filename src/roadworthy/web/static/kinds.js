@@ -6,7 +6,7 @@ import { FAILURES, floats } from "/static/table.js";
 const NEAR = 12; // pixels within which a click means a point
 const MOST_WORDS = 4, TYPICAL = 0.65, LIFT = 1.25, HELD = 0.5;
 const SHADES = ["--series-1", "--series-2", "--series-3", "--series-4", "--series-5", "--series-6", "--text", "--bad", "--line-strong"];
-const THIRDS = { distance: ["near", "far"], visual_change: ["hardly visible", "plain to see"], speed: ["slow", "fast"] };
+const THIRDS = { distance: ["near", "far"], visual_change: ["hardly visible", "plain to see"], speed: ["at low speed", "at high speed"] };
 
 export class Kinds {
   constructor(box, button, source) {
@@ -43,7 +43,7 @@ export class Kinds {
       this.draw();
     } catch (error) {
       line.textContent = error.message;
-      bar.remove();
+      bar.replaceWith(make("button.quiet.way", { type: "button", onclick: () => this.open() }, "Try again"));
     }
   }
 
@@ -156,7 +156,7 @@ export class Kinds {
     const { source } = this;
     const canvas = make("canvas", { role: "img", "aria-label": "A map of the failures: what is alike is near. The list beside it says the same in words." });
     fill(this.box, make("div.head", {}, make("h2", {}, make("span", { id: "kind-count" }), " ", hint("kinds", "Failures that look alike, and of which alike was changed. The street network says what each scene looks like, the difference of both pictures says what changed; Ward's hierarchy of the principal components makes the kinds. They are a guess of where to look, no verdict. Sentences and rates are about what the filters show; a rate counts all judged cases of the same requirements.")),
-      make("div.actions", {}, make("button.quiet.way", { type: "button", onclick: () => source.groupBy("kind") }, "Group the wall"), make("button.quiet.way", { type: "button", onclick: () => this.show([]) }, "All"), make("button.quiet.way", { type: "button", onclick: () => this.close() }, "Close"))),
+      make("div.actions", {}, make("button.quiet.way", { type: "button", onclick: () => source.groupBy("kind") }, "Group the wall"), make("button.quiet.way", { type: "button", onclick: () => this.show([]) }, "All kinds"), make("button.quiet.way", { type: "button", onclick: () => this.close() }, "Close"))),
       make("div.kinds-body", {}, make("div", {}, canvas, make("p.small", {}, "Draw round points to select them.")), make("ul.kind-list")));
     this.canvas = canvas;
     this.list();

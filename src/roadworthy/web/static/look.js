@@ -106,6 +106,27 @@ function layout() {
   return { columns, card, tall, gap, full, kind: full ? "full" : card >= CAPTION ? "line" : "mini", height: top };
 }
 
+// How far down the wall the line of a case begins.
+function topOf(place, { columns, tall, gap }) {
+  const block = blocks.findLast((one) => one.first <= place);
+  return block.top + block.head + Math.floor((place - block.first) / columns) * (tall + gap);
+}
+
+// Another size, in which what is seen at a height of the window stays there.
+function zoom(to, x = innerWidth / 2, y = innerHeight / 3) {
+  const { left, top } = wall.getBoundingClientRect(), before = layout(), down = y - top, line = before.tall + before.gap;
+  const block = down > 0 ? blocks.findLast((one) => one.top <= down && one.rows.length) : null;
+  size.value = to;
+  localStorage.setItem("roadworthy-size", size.value);
+  if (block) {
+    const at = Math.max(0, (down - block.top - block.head) / line), column = Math.min(before.columns - 1, Math.max(0, Math.floor((x - left) / (before.card + before.gap))));
+    const place = block.first + Math.min(block.rows.length - 1, Math.floor(at) * before.columns + column), after = layout();
+    wall.style.height = `${after.height}px`;
+    scrollBy(0, topOf(place, after) + (at % 1) * (after.tall + after.gap) - down);
+  }
+  draw();
+}
+
 let planned = false;
 function draw() {
   if (planned || !table) return;
@@ -362,8 +383,7 @@ const focusedRow = () => Number(document.activeElement?.closest?.(".tile")?.data
 
 function moveTo(at, extend) {
   const to = Math.max(0, Math.min(view.length - 1, at)), row = view[to];
-  const block = blocks.findLast((one) => one.first <= to), { columns, tall, gap } = layout();
-  const top = wall.getBoundingClientRect().top + block.top + block.head + Math.floor((to - block.first) / columns) * (tall + gap);
+  const shape = layout(), { tall } = shape, top = wall.getBoundingClientRect().top + topOf(to, shape);
   if (top < 70 || top + tall > innerHeight) scrollBy(0, top < 70 ? top - 70 : top + tall - innerHeight + 10);
   if (extend) select([row]);
   const focus = (tries) => {
@@ -391,7 +411,7 @@ wall.addEventListener("keydown", (event) => {
   else if (mark !== undefined) markAll(selected.size ? [...selected] : [row], mark);
   else if (event.key === "u") undo();
   else if (event.key === "Escape" && selected.size) { selected.clear(); select([]); }
-  else if (event.key === "+" || event.key === "-") { size.value = Number(size.value) + (event.key === "+" ? 10 : -10); size.dispatchEvent(new Event("input")); moveTo(at); }
+  else if (event.key === "+" || event.key === "-") { zoom(Number(size.value) + (event.key === "+" ? 10 : -10)); moveTo(at); }
   else return;
   event.preventDefault();
 });
@@ -430,6 +450,7 @@ const dialog = new CaseDialog(byId("case"), {
     return one;
   },
   knowsAlike: () => Boolean(kinds.found),
+  recorded: wall.hasAttribute("data-recorded"),
   alike: async (row, told) => { await kinds.find(told); return kinds.alike(row); },
   changed: said,
   opened: (one) => { shownCase = one; address(); },
@@ -496,7 +517,13 @@ groups.addEventListener("change", async () => {
   await kinds.open();
   refresh();
 });
-size.addEventListener("input", () => { localStorage.setItem("roadworthy-size", size.value); draw(); });
+size.addEventListener("input", () => zoom(size.value));
+// Two fingers on a touchpad come as a wheel with Ctrl, too.
+wall.addEventListener("wheel", (event) => {
+  if (!event.ctrlKey) return;
+  event.preventDefault();
+  zoom(Number(size.value) - Math.sign(event.deltaY) * 5, event.clientX, event.clientY);
+}, { passive: false });
 byId("filters").addEventListener("submit", (event) => event.preventDefault());
 addEventListener("scroll", draw, { passive: true });
 new ResizeObserver(draw).observe(wall);

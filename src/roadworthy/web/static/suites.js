@@ -1,5 +1,5 @@
 // The page Suites: the text of a suite and the cards of what is in it, which say the same; checked while it is edited.
-import { alertAbout, ask, fill, make } from "/static/page.js";
+import { alertAbout, ask, fill, make, worded } from "/static/page.js";
 import { Editor } from "/static/editor.js";
 import { JobCard } from "/static/job.js";
 import { KINDS, askFor, kindOf, sayingOf } from "/static/entries.js";
@@ -78,7 +78,7 @@ function placeOf(text, start) {
 function trouble(text, one) {
   const span = spanOf(text, one), meant = /did you mean '([^']+)'/.exec(one.message)?.[1];
   const go = () => { editor.field.focus(); editor.field.setSelectionRange(span.start, span.stop); };
-  const told = [span ? make("b", {}, placeOf(text, span.start)) : null, wrong(one)].filter(Boolean);
+  const told = [span ? make("b", {}, placeOf(text, span.start)) : null, worded(wrong(one))].flat().filter(Boolean);
   const fix = span && meant ? make("button.fix", { type: "button", onclick: () => { editor.text = text.slice(0, span.start) + text.slice(span.start, span.stop).replace(/[^\s'"]+$/, meant) + text.slice(span.stop); } }, meant) : null;
   return make("div", {}, span ? make("button.trouble", { type: "button", onclick: go }, ...told) : make("p", {}, ...told), fix);
 }
@@ -93,7 +93,7 @@ function showEntries() {
       make("p", {}, make("b", {}, id), " ", make("small", {}, KINDS[kindOf(entry)]?.title ?? "")),
       make("div", {}, make("button.quiet", { type: "button", "aria-label": `Edit ${id} in the text`, onclick: () => goTo(line) }, "Edit"), " ",
         make("button.quiet", { type: "button", "aria-label": `Remove ${id}`, onclick: () => upToDate().then(() => change(withoutEntry(editor.text, read, id))) }, "Remove")),
-      make("p.say", {}, sayingOf(entry)), why ? make("p.why", {}, wrong(why)) : null);
+      make("p.say", {}, sayingOf(entry)), why ? make("p.why", {}, worded(wrong(why))) : null);
   }) : make("p.empty", {}, "None yet: choose a kind below."));
 }
 
@@ -178,6 +178,25 @@ async function opened(answer) {
   }
 }
 
+// A suite names files that the run has kept: here their rules and specifications stand in it, for the page opens none.
+async function unfolded(run) {
+  await upToDate();
+  const files = Object.entries(read.said.requirements ?? {}).filter(([, one]) => one?.rules || /\.bbsl$/.test(one?.bbsl ?? ""));
+  if (!files.length || files.some(([id]) => !(id in read.entries))) return;
+  const place = `/runs/${encodeURIComponent(run)}/files/suite-files/`, { requirements } = await ask(`/look/${encodeURIComponent(run)}/table`);
+  for (const [id, { rules, only, bbsl, ...rest }] of files) {
+    const own = Object.entries(requirements).filter(([name]) => name.startsWith(`${id}/`)), answer = bbsl ? await fetch(place + bbsl) : null;
+    const made = bbsl ? (answer.ok ? [[id, { bbsl: await answer.text(), ...rest }]] : []) : own.map(([name, { text }]) => [name.replaceAll("/", "-"), { rule: text, ...rest }]);
+    if (!made.length) continue;
+    change(withoutEntry(editor.text, read, id));
+    for (const [name, entry] of made) {
+      await upToDate();
+      change(withEntry(editor.text, read, name, entry));
+    }
+    await upToDate();
+  }
+}
+
 // What to begin with for a model or data that was just added: what often goes wrong.
 function starterFor(references) {
   const picked = (key) => [...document.querySelectorAll(`#${key} .pick[data-reference]`)].filter((one) => references.includes(one.dataset.reference));
@@ -203,6 +222,7 @@ if (wanted.has("run")) {
     if (!answer.ok) throw new Error("This run has no suite that could be shown.");
     return { text: await answer.text() };
   }));
+  await unfolded(wanted.get("run")).catch(alertAbout);
 } else if (wanted.has("hole")) {
   change(holeSuite(wanted));
 } else if (wanted.has("made")) {

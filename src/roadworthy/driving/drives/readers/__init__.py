@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from roadworthy._frozen import FrozenDict
+from roadworthy._options import checked_options
 from roadworthy.driving.drives.drive import Drive
 from roadworthy.driving.drives.readers.commonroad import read_commonroad
+from roadworthy.driving.drives.readers.logs import cut, is_log, read_log
 from roadworthy.driving.drives.readers.recorded import DRIVE_FILE, is_recorded, read_recorded, write_drive
 from roadworthy.driving.drives.readers.simulator_logs import read_donkey, read_udacity_sim
 from roadworthy.driving.drives.readers.tables import read_table
 from roadworthy.errors import InputError, suggest
 
-__all__ = ["FORMATS", "drives_in", "read_drive", "read_recorded", "write_drive"]
+__all__ = ["FORMATS", "drives_in", "read_drive", "read_recorded", "read_typed", "write_drive"]
 
 FORMATS: Mapping[str, Callable[..., Drive]] = FrozenDict(
     {
@@ -34,7 +36,8 @@ def read_drive(source: str, **options: Any) -> Drive:
     Args:
         source: `udacity-sim:driving_log.csv`, `donkey:tub`, `commonroad:scenario.xml` or `table:log.csv`; a
             table is CSV or Parquet and needs a mapping of its columns. A drive that Roadworthy recorded is
-            `drive:` and its file or folder, or these alone.
+            `drive:` and its file or folder, or these alone. Any data set that knows what the vehicle did is
+            a log, too: `comma2k19:FOLDER`, `mcap:FILE`, `nuscenes:FOLDER`.
         options: What the reader of the format takes.
 
     Raises:
@@ -43,12 +46,34 @@ def read_drive(source: str, **options: Any) -> Drive:
     name, colon, path = source.partition(":")
     if name not in FORMATS and is_recorded(source):
         name, path = "drive", source
+    elif name not in FORMATS and is_log(source):
+        return read_log(source, **options)
     elif not colon or name not in FORMATS:
         raise InputError(f"expected format:path for a drive, got {source!r}: {suggest(name, FORMATS)}")
     try:
         return FORMATS[name](path, **options)
     except TypeError as error:
         raise InputError(f"{source}: {error}: see what {FORMATS[name].__name__} takes") from None
+
+
+def read_typed(source: str, given: Mapping[str, Any]) -> Drive:
+    """Read a drive with options as they are typed; `cut_seconds` and `cut_metres` go with any source.
+
+    Raises:
+        InputError: It cannot be read, or an option cannot be used.
+    """
+    name = source.partition(":")[0]
+    logged = name not in FORMATS and is_log(source)
+    ours = ("cut_seconds", "cut_metres", *(("drive", "gap") if logged else ()))
+    own: dict[str, Any] = checked_options(name, read_log, {key: given[key] for key in ours if key in given})
+    options = {key: value for key, value in given.items() if key not in ours}
+    if logged:
+        return read_drive(source, **options, **own)
+    if name in FORMATS:
+        options = checked_options(name, FORMATS[name], options)
+    elif options:
+        raise InputError(f"options belong to a format: write format:path before them, got {source!r}")
+    return cut(read_drive(source, **options), **own)
 
 
 def drives_in(places: Sequence[Path]) -> Iterator[tuple[Path, Drive]]:

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._files import read_text
+from roadworthy._tables import as_float
 from roadworthy.driving.drives.drive import Drive, distances
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, told_as
 
 Series = NDArray[np.float64]
 _AHEAD = 300.0  # metres of a route that matter
@@ -161,10 +162,7 @@ def number(element: Element, path: str) -> float:
         ValueError: It says none.
     """
     text = element.findtext(path)
-    try:
-        value = float(text or "")
-    except ValueError:
-        value = math.nan
+    value = as_float(text)
     if not abs(value) < _LARGEST:
         raise ValueError(f"expected a number for {path}, got {text!r}")
     return value
@@ -220,10 +218,7 @@ def read_scenario(path: Path) -> CommonRoadScenario:
         InputError: It is no scenario, or nothing moves in it.
     """
     root = _root(path)
-    try:
-        step = float(root.get("timeStepSize", "nan"))
-    except ValueError:
-        step = np.nan
+    step = as_float(root.get("timeStepSize"))
     broken: list[str] = []
     lanelets, moving = _lanelets(root, broken), _moving(root, broken)
     if not moving or not 0 < step < _LARGEST:
@@ -236,10 +231,8 @@ def _root(path: Path) -> ElementTree.Element:
     text = read_text(path)
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
         raise InputError(f"{path}: a scenario must not declare a document type or entities")
-    try:
+    with told_as(InputError, f"{path}: broken XML", ElementTree.ParseError):
         root = ElementTree.fromstring(text)
-    except ElementTree.ParseError as error:
-        raise InputError(f"{path}: broken XML: {error}") from None
     if root.tag != "commonRoad":
         raise InputError(f"{path}: expected the element commonRoad, got {root.tag}")
     return root

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from roadworthy._files import read_text
-from roadworthy._tables import SECONDS
+from roadworthy._tables import SECONDS, as_float
 from roadworthy._yaml import check_form, read_form
 from roadworthy.driving.drives.drive import EVENTS, SIGNALS, Drive
 from roadworthy.errors import InputError, check_known, suggest
@@ -271,10 +271,7 @@ def _number(cell: str | None) -> float:
     text = "" if cell is None else cell.strip()
     if text.lower() in ("true", "false"):
         return float(text.lower() == "true")
-    try:
-        return float(text)
-    except ValueError:
-        return np.nan
+    return as_float(text)
 
 
 def _seconds(column: _UnitColumn, table: pa.Table, path: str | PathLike[str]) -> float:

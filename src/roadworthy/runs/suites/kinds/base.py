@@ -227,6 +227,10 @@ class Kind(ABC, Generic[F, T]):
         """Return what answers cases that ask for a drive, and keeps the drives in the folder of a run."""
         return None
 
+    def observed(self, part: Part[T], requirement: str, model: str, folder: Path) -> list[str]:
+        """Return what files of a run tell that its rows do not, a sentence each."""
+        return []
+
     @abstractmethod
     def cases(self, part: Part[T], frames: int) -> int:
         """Return how many cases there are for so many frames, at most or about."""

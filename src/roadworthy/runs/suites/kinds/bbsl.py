@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
+from pydantic import Field
+
 from roadworthy._files import naming
-from roadworthy.runs.suites.forms import EntryForm, Some, Text, setting
+from roadworthy.runs.suites.forms import EntryForm, Some, Text
 from roadworthy.runs.suites.kinds.base import Context, Kind, OfEach, Part, other_task
 from roadworthy.runs.suites.opening import Facts
 
@@ -16,25 +18,28 @@ if TYPE_CHECKING:
 
 
 class BbslForm(EntryForm):
-    """A formal specification over bounding boxes."""
+    """A formal specification over bounding boxes.
+
+    Keys:
+        bbsl: The file of the specification, whose path counts from the suite's folder, or the specification
+            itself.
+        values: Values of external functions, or what gives them: {near: [275, 375], others: {boxes: truck}}.
+        bindings: A YAML file of bindings.
+        object: The external function that stands for the object under test.
+        classes: Which objects are tested.
+        matching: How detections are matched with objects.
+        outside: What a test is whose object is not detected.
+    """
 
     key = "bbsl"
     sendable = EntryForm.sendable | {"bbsl", "values", "object", "classes", "matching", "outside"}
-    bbsl: Text = setting(
-        "The file of the specification, whose path counts from the suite's folder, or the "
-        "specification itself."
-    )
-    values: dict[str, Any] = setting(
-        "Values of external functions, or what gives them: {near: [275, 375], others: {boxes: truck}}.",
-        default_factory=dict,
-    )
-    bindings: Text | None = setting("A YAML file of bindings.", None)
-    object: Text | None = setting("The external function that stands for the object under test.", None)
-    classes: Some = setting("Which objects are tested.", default_factory=lambda: ["vehicle"])
-    matching: Literal["best", "greedy", "optimal"] = setting(
-        "How detections are matched with objects.", "best"
-    )
-    outside: Literal["fail", "apart"] = setting("What a test is whose object is not detected.", "fail")
+    bbsl: Text
+    values: dict[str, Any] = Field(default_factory=dict)
+    bindings: Text | None = None
+    object: Text | None = None
+    classes: Some = Field(default_factory=lambda: ["vehicle"])
+    matching: Literal["best", "greedy", "optimal"] = "best"
+    outside: Literal["fail", "apart"] = "fail"
 
 
 class BbslKind(Kind[BbslForm, "BbslMethod | BbslTrackMethod"]):

@@ -11,7 +11,7 @@ from pydantic import Field
 from roadworthy.errors import InputError
 from roadworthy.frames import Signals
 from roadworthy.models import Network, SystemUnderTest
-from roadworthy.runs.suites.forms import Count, EntryForm, Form, Number, Share, Some, Text, setting
+from roadworthy.runs.suites.forms import Count, EntryForm, Form, Number, Share, Some, Text
 from roadworthy.runs.suites.kinds.base import Context, Kind, Part, other_task
 from roadworthy.runs.suites.opening import Facts
 
@@ -23,65 +23,78 @@ if TYPE_CHECKING:
 
 
 class StepForm(Form):
-    """One change on the way to an image of a search."""
+    """One change on the way to an image of a search.
 
-    number: int = setting("The number of the try, which seeds what is random in it.", ge=0)
-    transform: Text = setting("What was done, such as rotation(angle=3).")
+    Keys:
+        number: The number of the try, which seeds what is random in it.
+        transform: What was done, such as rotation(angle=3).
+    """
+
+    number: int = Field(ge=0)
+    transform: Text
 
 
 class ImageForm(Form):
-    """An image of a search, made again and judged as it was."""
+    """An image of a search, made again and judged as it was.
 
-    frame: Text = setting("The original, by its id.")
-    seed: int = setting("What is random in the changes begins with it.", ge=0, lt=2**63)
-    bound: Number = setting("The largest squared error, in the data's own unit.", gt=0)
-    made: Annotated[list[StepForm], Field(min_length=1)] = setting(
-        "What was done to the original, one after the other."
-    )
+    Keys:
+        frame: The original, by its id.
+        seed: What is random in the changes begins with it.
+        bound: The largest squared error, in the data's own unit.
+        made: What was done to the original, one after the other.
+    """
+
+    frame: Text
+    seed: int = Field(ge=0, lt=2**63)
+    bound: Number = Field(gt=0)
+    made: Annotated[list[StepForm], Field(min_length=1)]
 
 
 class CoverageForm(EntryForm):
-    """A search for changed images that raise coverage, with a budget."""
+    """A search for changed images that raise coverage, with a budget.
+
+    Keys:
+        coverage: What guides it: neuron, top-k, 0.7*neuron + 0.3*top-k, …
+        training: Data of this suite that the network learned from, for criteria that compare with it; nothing
+            is searched there. The originals if left out.
+        reach: The coverage that must be reached.
+        tries: How many changed images are tried at most.
+        seconds: For how long at most; then a rerun may try another number.
+        search: What decides what is tried; sampled draws from the operating domain and tells a rate.
+        shares: Of sampled: how often each transformation is tried, in their order; all alike if left out.
+        transforms: simple, composite, deeptest, a transform, or one with its parameters.
+        lambda_: λ of Equation 2: how many times the error may grow.
+        reference: What λ multiplies.
+        output: Which answer is judged.
+        counting: Which outputs count as neurons.
+        deepest: How many transformations of an image, at most.
+        max_failed_tries: Of algorithm-1: after how many more an image is given up.
+        again: Of algorithm-1: push the seeds again when the stack is empty.
+        only: Only these images of an earlier search, each made and judged as it was then; nothing is searched
+            for.
+    """
 
     key = "coverage"
     sendable = EntryForm.sendable | {
         *("coverage", "training", "reach", "tries", "seconds", "search", "shares", "transforms", "lambda"),
         *("reference", "output", "counting", "deepest", "max_failed_tries", "again"),
     }
-    coverage: Text = setting("What guides it: neuron, top-k, 0.7*neuron + 0.3*top-k, …")
-    training: Text | None = setting(
-        "Data of this suite that the network learned from, for criteria that compare with it; "
-        "nothing is searched there. The originals if left out.",
-        None,
-    )
-    reach: Share | None = setting("The coverage that must be reached.", None)
-    tries: Count = setting("How many changed images are tried at most.", 500)
-    seconds: Number | None = setting("For how long at most; then a rerun may try another number.", None, gt=0)
-    search: Literal["curious", "algorithm-1", "random", "random-deep", "sampled"] = setting(
-        "What decides what is tried; sampled draws from the operating domain and tells a rate.", "curious"
-    )
-    shares: list[float] = setting(
-        "Of sampled: how often each transformation is tried, in their order; all alike if left out.",
-        default_factory=list,
-    )
-    transforms: Some = setting(
-        "simple, composite, deeptest, a transform, or one with its parameters.",
-        default_factory=lambda: ["simple"],
-    )
-    lambda_: Number = setting(
-        "λ of Equation 2: how many times the error may grow.", 5.0, gt=0, alias="lambda"
-    )
-    reference: Literal["mse", "rmse"] = setting("What λ multiplies.", "mse")
-    output: Literal["steering", "speed"] = setting("Which answer is judged.", "steering")
-    counting: Text = setting("Which outputs count as neurons.", "distinct")
-    deepest: Count = setting("How many transformations of an image, at most.", 8)
-    max_failed_tries: int = setting("Of algorithm-1: after how many more an image is given up.", 10, ge=0)
-    again: bool = setting("Of algorithm-1: push the seeds again when the stack is empty.", False)
-    only: Annotated[list[ImageForm], Field(min_length=1)] | None = setting(
-        "Only these images of an earlier search, each made and judged as it was then; nothing is "
-        "searched for.",
-        None,
-    )
+    coverage: Text
+    training: Text | None = None
+    reach: Share | None = None
+    tries: Count = 500
+    seconds: Number | None = Field(default=None, gt=0)
+    search: Literal["curious", "algorithm-1", "random", "random-deep", "sampled"] = "curious"
+    shares: list[float] = Field(default_factory=list)
+    transforms: Some = Field(default_factory=lambda: ["simple"])
+    lambda_: Number = Field(default=5.0, gt=0, alias="lambda")
+    reference: Literal["mse", "rmse"] = "mse"
+    output: Literal["steering", "speed"] = "steering"
+    counting: Text = "distinct"
+    deepest: Count = 8
+    max_failed_tries: int = Field(default=10, ge=0)
+    again: bool = False
+    only: Annotated[list[ImageForm], Field(min_length=1)] | None = None
 
 
 _SETTINGS = {

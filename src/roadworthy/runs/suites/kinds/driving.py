@@ -7,54 +7,65 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from pydantic import Field
+
+from roadworthy.errors import InputError
 from roadworthy.frames import Signals
 from roadworthy.models import Simulator
-from roadworthy.runs.suites.forms import EntryForm, Number, Some, Thresholds, Words, setting
+from roadworthy.runs.suites.forms import Count, EntryForm, Number, Some, Thresholds, Words
 from roadworthy.runs.suites.kinds.base import Context, Kind, Part, other_task
 from roadworthy.runs.suites.opening import Facts
 
 if TYPE_CHECKING:
     from roadworthy.cases import Method
     from roadworthy.driving.requirements import DrivingQuality
+    from roadworthy.driving.requirements import Thresholds as OracleThresholds
     from roadworthy.driving.simulators import Scenario
 
 
 class DrivingForm(EntryForm):
-    """An oracle of driving quality: metrics must stay within thresholds in every sector of a drive."""
+    """An oracle of driving quality: metrics must stay within thresholds in every sector of a drive.
+
+    Keys:
+        driving: Metrics with their thresholds: {SD(SA): 3.1, Max(LP): 1.2}; or a file that `driving oracle
+            --json` wrote; {} judges events alone.
+        worse: Whether a metric gets worse upwards or downwards, if not as usual.
+        simulator: Where it is driven, a drive for each; log: and what `driving metrics` reads is a recorded
+            drive.
+        options: Options of the simulator, such as weather: rain.
+        laps: After how many laps a drive ends; 0 does not count them.
+        seconds: After how many seconds at most.
+        metres: After how many metres.
+        end_at: The events that end a drive at once.
+        frames: Of which drives what the camera saw is kept.
+        sectors: Which sectors are judged; simulators other than world need them, or `whole drive`.
+        events: What violates it wherever it happens; crash and line crossing if left out.
+        settings: What the metrics leave open.
+        repeats: How often each simulator is driven through, for those that are not deterministic.
+    """
 
     key = "driving"
     sendable = EntryForm.sendable | {
         *("driving", "worse", "simulator", "laps", "seconds", "metres", "end_at", "frames", "sectors"),
-        "events",
+        *("events", "repeats"),
     }
-    driving: Thresholds = setting(
-        "Metrics with their thresholds: {SD(SA): 3.1, Max(LP): 1.2}; or a file that `driving "
-        "oracle --json` wrote; {} judges events alone."
-    )
-    worse: dict[str, Literal["up", "down"]] = setting(
-        "Whether a metric gets worse upwards or downwards, if not as usual.", default_factory=dict
-    )
-    simulator: Some = setting(
-        "Where it is driven; a drive for each.", default_factory=lambda: ["world:meadow"]
-    )
-    options: dict[str, Any] = setting(
-        "Options of the simulator, such as weather: rain.", default_factory=dict
-    )
-    laps: int = setting("After how many laps a drive ends; 0 does not count them.", 1, ge=0)
-    seconds: Number = setting("After how many seconds at most.", 600.0, gt=0)
-    metres: Number | None = setting("After how many metres.", None, gt=0)
-    end_at: Words = setting("The events that end a drive at once.", default_factory=lambda: ["crash"])
-    frames: Literal["none", "failing", "all"] = setting(
-        "Of which drives what the camera saw is kept.", "none"
-    )
-    sectors: Some | None = setting(
-        "Which sectors are judged; simulators other than world need them, or `whole drive`.", None
-    )
-    events: Some | None = setting(
-        "What violates it wherever it happens; crash and line crossing if left out.", None
-    )
-    settings: dict[str, Any] = setting("What the metrics leave open.", default_factory=dict)
+    driving: Thresholds
+    worse: dict[str, Literal["up", "down"]] = Field(default_factory=dict)
+    simulator: Some = Field(default_factory=lambda: ["world:meadow"])
+    options: dict[str, Any] = Field(default_factory=dict)
+    laps: int = Field(default=1, ge=0)
+    seconds: Number = Field(default=600.0, gt=0)
+    metres: Number | None = Field(default=None, gt=0)
+    end_at: Words = Field(default_factory=lambda: ["crash"])
+    frames: Literal["none", "failing", "all"] = "none"
+    sectors: Some | None = None
+    events: Some | None = None
+    settings: dict[str, Any] = Field(default_factory=dict)
+    repeats: Count = 1
 
+
+RECORDED_DRIVER = "truth"
+"""The model that stands for whoever drove a log: it answers with what was recorded."""
 
 _PROBED = 20.0  # metres of a probe
 _USUAL_LAP = 1000.0  # metres, where it is not known
@@ -82,20 +93,28 @@ class DrivingKind(Kind[DrivingForm, "DrivingQuality"]):
         limits = DriveLimits(
             laps=entry.laps or None, seconds=entry.seconds, metres=entry.metres, events=tuple(entry.end_at)
         )
-        scenarios = tuple(Scenario(one, entry.options, limits, entry.frames) for one in entry.simulator)
-        for one in scenarios:
+        scenarios = [Scenario(one, entry.options, limits, entry.frames) for one in entry.simulator]
+        for place, one in enumerate(scenarios):
+            if one.log:
+                scenarios[place] = _logged(one, thresholds, context.folder)
+                continue
             checked_simulator(one.simulator, **one.options)
             if one.simulator.partition(":")[0] == "world":
                 # Others wait for a connection when they are opened.
                 open_simulator(one.simulator, **one.options).close()
         sectors = tuple(entry.sectors or ())
         events = FATAL_EVENTS if entry.events is None else tuple(entry.events)
-        quality = DrivingQuality(thresholds, scenarios[: context.sample], sectors, events, entry.settings)
+        quality = DrivingQuality(
+            thresholds, tuple(scenarios[: context.sample]), sectors, events, entry.settings, entry.repeats
+        )
         made = quality.requirement("any")
         yield Part("", made.text, made.parameters, quality, _notes(entry, quality))
 
     def misfit(self, part: Part[DrivingQuality], facts: Facts) -> str:
-        """It needs a model that steers."""
+        """It needs a model that steers; who drove a log is not one of them."""
+        log = next((one.simulator for one in part.inside.scenarios if one.log), "")
+        if log and facts.model.form.model != RECORDED_DRIVER:
+            return f"{facts.model.name} did not drive {log}: judge a log with the model {RECORDED_DRIVER!r}"
         if reason := other_task(facts, "regression", "one must steer to drive"):
             return reason
         if isinstance(facts.known, Signals) and facts.known.steering is None:
@@ -116,14 +135,38 @@ class DrivingKind(Kind[DrivingForm, "DrivingQuality"]):
 
     def cases(self, part: Part[DrivingQuality], frames: int) -> int:
         """Return a case for each sector of each drive."""
-        return sum(len(part.inside.sectors_of(one)) for one in part.inside.scenarios)
+        quality = part.inside
+        return quality.repeats * sum(len(quality.sectors_of(one)) for one in quality.scenarios)
+
+    def observed(self, part: Part[DrivingQuality], requirement: str, model: str, folder: Path) -> list[str]:
+        """Return whether repeated drives differ."""
+        from roadworthy.driving.repeats import Repeats
+
+        return Repeats.kept(folder, requirement, model, part.inside).notes()
 
     def probed(self, part: Part[DrivingQuality], frames: int, of: int) -> tuple[Mapping[str, Any], float]:
         """Return a drive of a few metres; how far the whole one goes is known in the built-in world."""
         scenarios = part.inside.scenarios
         short = tuple(replace(one, limits=replace(one.limits, metres=_PROBED)) for one in scenarios)
-        whole = sum(map(_metres, scenarios))
-        return replace(part.inside, scenarios=short).parameters(), min(1.0, _PROBED * len(scenarios) / whole)
+        whole = part.inside.repeats * sum(map(_metres, scenarios))
+        probe = replace(part.inside, scenarios=short, repeats=1)
+        return probe.parameters(), min(1.0, _PROBED * len(scenarios) / whole)
+
+
+def _logged(scenario: Scenario, thresholds: OracleThresholds, folder: Path) -> Scenario:
+    """Return the scenario of a log, whose path counts from the suite's folder, with its sectors.
+
+    Raises:
+        InputError: The log cannot be read, or there is nothing to judge it by.
+    """
+    if not thresholds.values:
+        raise InputError(
+            f"{scenario.simulator} needs a threshold of a metric: a log tells no crash by itself"
+        )
+    name, colon, path = scenario.log.rpartition(":")
+    if folder.resolve() != Path.cwd() and (folder / path).exists():
+        scenario = replace(scenario, simulator=f"log:{name}{colon}{folder / path}")
+    return scenario.with_sectors()
 
 
 def _notes(entry: DrivingForm, quality: DrivingQuality) -> tuple[str, ...]:

@@ -6,9 +6,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from pydantic import Field
+
 from roadworthy.errors import UnknownNameError
 from roadworthy.models import SystemUnderTest
-from roadworthy.runs.suites.forms import Count, EntryForm, Number, Share, Some, Text, setting
+from roadworthy.runs.suites.forms import Count, EntryForm, Number, Share, Some, Text
 from roadworthy.runs.suites.kinds.base import Context, Kind, NoTruth, OtherTask, Part
 from roadworthy.runs.suites.opening import Facts
 
@@ -20,45 +22,45 @@ if TYPE_CHECKING:
 
 
 class ReliabilityForm(EntryForm):
-    """What a human still sees, the model must still see: the two requirements of Hu et al."""
+    """What a human still sees, the model must still see: the two requirements of Hu et al.
+
+    Keys:
+        reliability: What changes the images: fog, [frost, jpeg], …; a requirement for each.
+        preserve: What must be preserved; a requirement for each. Of both, correctness only where data has the
+            truth.
+        measure: accuracy, ap(iou=0.5), miou, steering(tolerance=1.39), … or several of them; what suits the
+            model if left out.
+        limit: The largest visual change, instead of what people tolerate.
+        study: Whose tolerated ranges: imagenet, cifar10 or a YAML file.
+        versions: How many changed images are made of each frame.
+        sampling: Which changes are tried.
+        tolerance: The reliability distance that is tolerated.
+        confidence: How sure one wants to be, over all requirements of the entry together.
+        decide: What decides: the bounds of the distance and what is tolerated, or the paper's own rule, which
+            claims no coverage.
+        batches: Bootstrap batches of the paper's rule.
+        batch: Images in a batch of the paper's rule; 50, or all of fewer, if left out.
+        only: Only these cases, by their ids such as town-000003#1, each as it is among all of them.
+    """
 
     key = "reliability"
     sendable = EntryForm.sendable | {
         *("reliability", "preserve", "measure", "limit", "versions", "sampling", "batches", "batch"),
         *("confidence", "tolerance", "decide"),
     }
-    reliability: Some = setting("What changes the images: fog, [frost, jpeg], …; a requirement for each.")
-    preserve: Literal["both", "correctness", "prediction"] = setting(
-        "What must be preserved; a requirement for each. Of both, correctness only where data has the truth.",
-        "both",
-    )
-    measure: Some | None = setting(
-        "accuracy, ap(iou=0.5), miou, steering(tolerance=1.39), … or several of them; what suits "
-        "the model if left out.",
-        None,
-    )
-    limit: Number | None = setting(
-        "The largest visual change, instead of what people tolerate.", None, gt=0, le=1
-    )
-    study: Text = setting("Whose tolerated ranges: imagenet, cifar10 or a YAML file.", "imagenet")
-    versions: Count = setting("How many changed images are made of each frame.", 4)
-    sampling: Literal["even", "published", "levels"] = setting("Which changes are tried.", "even")
-    tolerance: Share = setting("The reliability distance that is tolerated.", 0.05, lt=1)
-    confidence: Share = setting(
-        "How sure one wants to be, over all requirements of the entry together.", 0.95
-    )
-    decide: Literal["bound", "paper"] = setting(
-        "What decides: the bounds of the distance and what is tolerated, or the paper's own rule, which "
-        "claims no coverage.",
-        "bound",
-    )
-    batches: int = setting("Bootstrap batches of the paper's rule.", 200, ge=2)
-    batch: Count | None = setting(
-        "Images in a batch of the paper's rule; 50, or all of fewer, if left out.", None
-    )
-    only: Some | None = setting(
-        "Only these cases, by their ids such as town-000003#1, each as it is among all of them.", None
-    )
+    reliability: Some
+    preserve: Literal["both", "correctness", "prediction"] = "both"
+    measure: Some | None = None
+    limit: Number | None = Field(default=None, gt=0, le=1)
+    study: Text = "imagenet"
+    versions: Count = 4
+    sampling: Literal["even", "published", "levels"] = "even"
+    tolerance: Share = Field(default=0.05, lt=1)
+    confidence: Share = 0.95
+    decide: Literal["bound", "paper"] = "bound"
+    batches: int = Field(default=200, ge=2)
+    batch: Count | None = None
+    only: Some | None = None
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from pydantic import Field
+
 from roadworthy.errors import InputError, RuleError, check_known
 from roadworthy.frames import Signals
 from roadworthy.models import Simulator
 from roadworthy.models.recorded import SEES_NO_CHANGE, Truth
-from roadworthy.runs.suites.forms import EntryForm, Number, Some, Text, Tolerance, setting
+from roadworthy.runs.suites.forms import Count, EntryForm, Number, Some, Text, Tolerance
 from roadworthy.runs.suites.kinds.base import Context, Kind, OtherTask, Part, other_task
 from roadworthy.runs.suites.opening import Facts, OpenedData
 
@@ -30,51 +32,41 @@ _DRIVES = {"drive", "seconds", "places", "seeds"}
 
 
 class _RuleSettings(EntryForm):
-    same: dict[Literal["steering", "speed"], Tolerance] = setting(
-        "How far answers that are the same may differ: {steering: 1.39, speed: 10%}, in degrees "
-        "and m/s or as a share.",
-        default_factory=dict,
-    )
-    gallery: Text = setting(
-        "Where things that are added come from: own, which is the data itself and what ships; shipped; "
-        "galleries of cut-outs or other data, joined by commas.",
-        "own",
-    )
-    traffic: Literal["right", "left"] = setting("The side that one drives on.", "right")
-    realism: Literal["believable", "any"] = setting(
-        "Whether real frames get only changes that look real, or any that can be made.", "believable"
-    )
-    clip: Number | None = setting(
-        "Seconds of the clips on which it is tried, if not as many as its time asks for; a rule without a "
-        "time must then hold in every frame of them.",
-        None,
-        gt=0,
-        le=60,
-    )
-    engines: Text | None = setting(
-        "A YAML file of image engines; or shipped, for the learned ones that come with "
-        "Roadworthy, on frames of the built-in world; or migan, to remove things, once it is imported. "
-        "Engines that run code or call services need --allow-commands.",
-        None,
-    )
-    drive: Text | None = setting(
-        "A simulator, such as world:town: the model drives, and what the rule changes comes during the drive "
-        "and lasts; the outcome is judged over the drive. No data is needed then.",
-        None,
-    )
-    options: dict[str, Any] = setting(
-        "Options of the simulator, such as {weather: rainy, fps: 10}.", default_factory=dict
-    )
-    seconds: Number = setting("How long a drive goes on after the change.", 15.0, gt=0, le=600)
-    places: int | None = setting(
-        "From how many places of the track drives start; from the beginning of each sector if left out.",
-        None,
-        ge=1,
-    )
-    seeds: int = setting("With how many seeds of traffic from each place.", 1, ge=1, le=1000)
-    frames: Literal["none", "failing", "all"] = setting(
-        "Of which drives what the camera saw is kept.", "none"
-    )
+    """What holds for one rule as for a file of them.
+
+    Keys:
+        same: How far answers that are the same may differ: {steering: 1.39, speed: 10%}, in degrees and m/s
+            or as a share.
+        gallery: Where things that are added come from: own, which is the data itself and what ships; shipped;
+            galleries of cut-outs or other data, joined by commas.
+        traffic: The side that one drives on.
+        realism: Whether real frames get only changes that look real, or any that can be made.
+        clip: Seconds of the clips on which it is tried, if not as many as its time asks for; a rule without a
+            time must then hold in every frame of them.
+        engines: A YAML file of image engines; or shipped, for the learned ones that come with Roadworthy, on
+            frames of the built-in world; or migan, to remove things, once it is imported. Engines that run
+            code or call services need --allow-commands.
+        drive: A simulator, such as world:town: the model drives, and what the rule changes comes during the
+            drive and lasts; the outcome is judged over the drive. No data is needed then.
+        options: Options of the simulator, such as {weather: rainy, fps: 10}.
+        seconds: How long a drive goes on after the change.
+        places: From how many places of the track drives start; from the beginning of each sector if left out.
+        seeds: With how many seeds of traffic from each place.
+        frames: Of which drives what the camera saw is kept.
+    """
+
+    same: dict[Literal["steering", "speed"], Tolerance] = Field(default_factory=dict)
+    gallery: Text = "own"
+    traffic: Literal["right", "left"] = "right"
+    realism: Literal["believable", "any"] = "believable"
+    clip: Number | None = Field(default=None, gt=0, le=60)
+    engines: Text | None = None
+    drive: Text | None = None
+    options: dict[str, Any] = Field(default_factory=dict)
+    seconds: Number = Field(default=15.0, gt=0, le=600)
+    places: Count | None = None
+    seeds: int = Field(default=1, ge=1, le=1000)
+    frames: Literal["none", "failing", "all"] = "none"
 
     @property
     def drives_alone(self) -> dict[str, Any]:
@@ -83,29 +75,34 @@ class _RuleSettings(EntryForm):
 
 
 class RuleForm(_RuleSettings):
-    """A rule: a sentence in plain English."""
+    """A rule: a sentence in plain English.
+
+    Keys:
+        rule: If …, then …
+        by: What makes the rule's one change instead of what is built in: a transform such as rain:heavy, or
+            engine:NAME.
+        after: A change that is made first, and must itself do what the rule asks for: a transform such as
+            rain:heavy, or engine:NAME.
+    """
 
     key = "rule"
     sendable = EntryForm.sendable | {"rule", "same", "traffic", "realism", "clip"} | _DRIVES
-    rule: Text = setting("If …, then …")
-    by: Text | None = setting(
-        "What makes the rule's one change instead of what is built in: a transform such as "
-        "rain:heavy, or engine:NAME.",
-        None,
-    )
-    after: Text | None = setting(
-        "A change that is made first, and must itself do what the rule asks for: a transform "
-        "such as rain:heavy, or engine:NAME.",
-        None,
-    )
+    rule: Text
+    by: Text | None = None
+    after: Text | None = None
 
 
 class RulesForm(_RuleSettings):
-    """Every rule of a file, a requirement each; their ids come after that of the entry: paper/R1."""
+    """Every rule of a file, a requirement each; their ids come after that of the entry: paper/R1.
+
+    Keys:
+        rules: A file of rules, or several; paths count from the suite's folder.
+        only: Only these of the file's rules, by their ids.
+    """
 
     key = "rules"
-    rules: Some = setting("A file of rules, or several; paths count from the suite's folder.")
-    only: Some | None = setting("Only these of the file's rules, by their ids.", None)
+    rules: Some
+    only: Some | None = None
 
 
 _STANDING = 1e9  # seconds; who stops for something may stand until the end
