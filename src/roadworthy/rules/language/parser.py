@@ -217,10 +217,10 @@ def _as_written(text: str, words: Words) -> Iterator[Word]:
     spans = _in_plain_words(text)[1]
     for word, after in zip_longest(words, words[1:]):
         end = after.start if after else len(text)
-        inside = [
+        stops = [
             min(stop, end) for start, stop in spans if start <= word.start < stop or word.stop <= stop <= end
         ]
-        yield replace(word, stop=max(inside)) if inside else word
+        yield replace(word, stop=len(text[: max(stops)].rstrip())) if stops else word
 
 
 def _pieces(words: Words) -> Iterator[Words]:
@@ -482,7 +482,7 @@ def _names_of_others(condition: Words, outcome: Words, changes: Sequence[SceneCh
 def _is_condition(piece: Words, earlier: Sequence[Block]) -> bool:
     """Return whether all of a sentence is a condition, so that what should come of it is missing."""
     opened = marker(piece, 0)
-    if opened is None:
+    if opened is None or any(word.lower in SETS["duties"] for word in piece[opened:]):
         return False
     try:
         read_condition(piece[opened:], [block.changes for block in earlier])

@@ -311,7 +311,6 @@ def _hidden_by(frame: Frame, boxes: Boxes, there: Slices, shown: Mask) -> Boxes:
 # These come only where they are asked for.
 _RARE = ("school bus", "truck", "bus", "motorcycle", "ambulance", "police car", "taxi")
 _ENDS = (("", "away"), ("toward", "side"))  # how things are seen that may stand in for each other
-_UNREAL_POSES = ("waiting", "walking along", "braking", "overtaking")  # of solid models on real frames
 _LIKE, _FEW = 0.4, 10  # logarithm of how much brighter it may be where a cut-out comes from, if so many fit
 
 
@@ -398,8 +397,7 @@ class Add(OpensLater, ObjectEdit):
 
     def _things_for(self, frame: Frame) -> dict[str, tuple[Views, ...]]:
         """Return what may be put into a frame: what is drawn in the world's style stands out elsewhere."""
-        unreal = self.pose in _UNREAL_POSES or (is_estimated(frame) and self.pose != "any")
-        if unreal and self.gallery != SHIPPED:
+        if self.pose != "any" and self.gallery != SHIPPED:
             self.doubt(frame, f"a {self.element} that is {self.pose} does not look real enough")
         if self.pose != "any" or self.gallery not in (SHIPPED, OWN):
             return self._things
