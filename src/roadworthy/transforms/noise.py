@@ -112,16 +112,13 @@ class _Noise(ImageTransform):
 
 @register("gaussian-noise", summary="normal noise is added, as of a sensor in the dark")
 class GaussianNoise(_Noise):
-    """A normal number is added to every channel of every pixel (ImageNet-C; Hu et al., section 3)."""
+    """A normal number is added to every channel of every pixel (ImageNet-C; Hu et al., section 3).
 
-    sigma: float = number(
-        0.1,
-        "Standard deviation, as a share of the range from black to white.",
-        low=0,
-        high=3,
-        identity=0,
-        strongest=1,
-    )
+    Attributes:
+        sigma: Standard deviation, as a share of the range from black to white.
+    """
+
+    sigma: float = number(0.1, low=0, high=3, identity=0, strongest=1)
 
     presets: ClassVar[Presets] = graded("imagenet-c", sigma=(0.08, 0.12, 0.18, 0.26, 0.38))
 
@@ -134,9 +131,13 @@ class GaussianNoise(_Noise):
 
 @register("speckle-noise", summary="normal noise in proportion to the brightness is added")
 class SpeckleNoise(_Noise):
-    """Every channel of every pixel is multiplied by a normal number with a mean of 1 (ImageNet-C)."""
+    """Every channel of every pixel is multiplied by a normal number with a mean of 1 (ImageNet-C).
 
-    sigma: float = number(0.3, "Standard deviation of the factor.", low=0, high=10, identity=0, strongest=3)
+    Attributes:
+        sigma: Standard deviation of the factor.
+    """
+
+    sigma: float = number(0.3, low=0, high=10, identity=0, strongest=3)
 
     presets: ClassVar[Presets] = graded("imagenet-c", sigma=(0.15, 0.2, 0.35, 0.45, 0.6))
 
@@ -152,11 +153,12 @@ class ShotNoise(_Noise):
 
     The noise of white has a standard deviation of 1 / √photons. An amount from 0 to 1 runs along this, so
     that it grows as that of Gaussian noise does.
+
+    Attributes:
+        photons: How many photons make white.
     """
 
-    photons: float = number(
-        25.0, "How many photons make white.", low=0.2, high=_NO_NOISE, identity=_NO_NOISE, strongest=1
-    )
+    photons: float = number(25.0, low=0.2, high=_NO_NOISE, identity=_NO_NOISE, strongest=1)
 
     presets: ClassVar[Presets] = graded("imagenet-c", photons=(60.0, 25.0, 12.0, 5.0, 3.0))
 
@@ -176,10 +178,14 @@ class ImpulseNoise(_Noise):
     """Some values become 0 and as many 255: salt and pepper (ImageNet-C).
 
     ImageNet-C hits single channels of pixels, Albumentations and Kornia whole pixels.
+
+    Attributes:
+        share: Share of what is hit.
+        hits: What is hit at once.
     """
 
-    share: float = number(0.06, "Share of what is hit.", low=0, high=1, identity=0)
-    hits: str = choice("channels", "What is hit at once.", ("channels", "pixels"))
+    share: float = number(0.06, low=0, high=1, identity=0)
+    hits: str = choice("channels", choices=("channels", "pixels"))
 
     presets: ClassVar[Presets] = graded("imagenet-c", share=(0.03, 0.06, 0.09, 0.17, 0.27))
 
@@ -221,11 +227,12 @@ class JPEG(ImageTransform):
 
     The quality runs over all that JPEG has. At 100 the image is not stored at all, so that nothing changes.
     (Hu et al. draw from 1 to 1000 and cut at 100, so that nine of ten of their images are hardly changed.)
+
+    Attributes:
+        quality: Quality of the file.
     """
 
-    quality: int = number(
-        25, "Quality of the file.", low=1, high=100, identity=100, strongest=1, integer=True
-    )
+    quality: int = number(25, low=1, high=100, identity=100, strongest=1, integer=True)
 
     family = "digital"
     presets: ClassVar[Presets] = graded("imagenet-c", quality=(25, 18, 15, 10, 7))
@@ -244,11 +251,12 @@ class Pixelate(ImageTransform):
 
     An amount from 0 to 1 runs over blocks of 2 to 100 pixels, each as many times as large as the one before:
     with parts of a pixel, a larger block can be closer to the image than a smaller one.
+
+    Attributes:
+        resolution: Share of the width and height that is left.
     """
 
-    resolution: float = number(
-        0.4, "Share of the width and height that is left.", low=0.001, high=1, identity=1, strongest=0.01
-    )
+    resolution: float = number(0.4, low=0.001, high=1, identity=1, strongest=0.01)
 
     family = "digital"
     presets: ClassVar[Presets] = graded("imagenet-c", resolution=(0.6, 0.5, 0.4, 0.3, 0.25))
@@ -283,31 +291,18 @@ class Elastic(Transform):
     pixels; what comes out has a standard deviation of α / (σ √(12 π)). Here this is given itself, and all
     lengths are shares of the image's height, so that a large image is warped like a small one. Its first two
     presets move little but the whole.
+
+    Attributes:
+        displacement: Standard deviation of how far places move, as a share of the height.
+        smoothness: Standard deviation of the Gaussian that smooths the moves, as a share of the height.
+        tilt: How far the corners of a triangle in the middle are moved, as a share of the height.
+        border: What fills the part that nothing is moved to.
     """
 
-    displacement: float = number(
-        0.01,
-        "Standard deviation of how far places move, as a share of the height.",
-        low=0,
-        high=0.2,
-        identity=0,
-        strongest=0.03,
-    )
-    smoothness: float = number(
-        0.02,
-        "Standard deviation of the Gaussian that smooths the moves, as a share of the height.",
-        low=0.002,
-        high=1,
-    )
-    tilt: float = number(
-        0.0,
-        "How far the corners of a triangle in the middle are moved, as a share of the height.",
-        low=0,
-        high=0.3,
-        identity=0,
-        strongest=0.1,
-    )
-    border: str = choice("mirror", "What fills the part that nothing is moved to.", tuple(BORDERS))
+    displacement: float = number(0.01, low=0, high=0.2, identity=0, strongest=0.03)
+    smoothness: float = number(0.02, low=0.002, high=1)
+    tilt: float = number(0.0, low=0, high=0.3, identity=0, strongest=0.1)
+    border: str = choice("mirror", choices=tuple(BORDERS))
 
     family = "digital"
     keeps = Keeps.MOVED

@@ -337,30 +337,32 @@ class Add(OpensLater, ObjectEdit):
         >>> changed = make_transform("add", element="pedestrian")(frame, 1)
         >>> len(changed.boxes) - len(frame.boxes)
         1
+
+    Attributes:
+        element: What is added: words of the ontology, such as red car.
+        relation: How it stands to the reference.
+        reference: A place (roadside, road, lane, sidewalk, crosswalk, terrain), ego-vehicle, or things.
+        side: On which side of our path, or of the reference.
+        distance: From the camera; 0 leaves it open.
+        within: From the camera at most; 0 leaves it open.
+        company: In a group, things stand by those added so before.
+        pose: What somebody does, as solid models show it.
+        smallest: Least height in the image; 0 is 10% of its height (built-in world: 5%), at least 20 (12)
+            pixels.
+        gallery: Where cut-outs come from: own, the frame's data, and what is shipped where it has none;
+            shipped; folders of galleries, or other data, joined by commas.
     """
 
-    element: str = word("pedestrian", "What is added: words of the ontology, such as red car.")
-    relation: str = choice("on", "How it stands to the reference.", RELATIONS)
-    reference: str = word(
-        ROADSIDE, "A place (roadside, road, lane, sidewalk, crosswalk, terrain), ego-vehicle, or things."
-    )
-    side: str = choice("either", "On which side of our path, or of the reference.", SIDES)
-    distance: float = number(0, "From the camera; 0 leaves it open.", low=0, high=100, unit="m")
-    within: float = number(0, "From the camera at most; 0 leaves it open.", low=0, high=100, unit="m")
-    company: str = choice("any", "In a group, things stand by those added so before.", COMPANIES)
-    pose: str = choice("any", "What somebody does, as solid models show it.", ("any", *POSES))
-    smallest: float = number(
-        0,
-        "Least height in the image; 0 is 10% of its height (built-in world: 5%), at least 20 (12) pixels.",
-        low=0,
-        high=2000,
-        unit="px",
-    )
-    gallery: str = word(
-        OWN,
-        "Where cut-outs come from: own, the frame's data, and what is shipped where it has none; shipped; "
-        "folders of galleries, or other data, joined by commas.",
-    )
+    element: str = word("pedestrian")
+    relation: str = choice("on", choices=RELATIONS)
+    reference: str = word(ROADSIDE)
+    side: str = choice("either", choices=SIDES)
+    distance: float = number(0, low=0, high=100, unit="m")
+    within: float = number(0, low=0, high=100, unit="m")
+    company: str = choice("any", choices=COMPANIES)
+    pose: str = choice("any", choices=("any", *POSES))
+    smallest: float = number(0, low=0, high=2000, unit="px")
+    gallery: str = word(OWN)
 
     presets: ClassVar[Presets] = {
         "pedestrian": {"element": "pedestrian"},

@@ -469,12 +469,14 @@ class Remove(ObjectEdit):
     What lay behind them is a guess: what is beside them goes on. A frame in which something else would be
     left without its feet does not qualify. The contact shadow goes with a thing, as far as it is darker than
     the ground and touches it; long shadows, mostly of trees and houses, stay. A sign goes with its post.
+
+    Attributes:
+        element: What is taken out, as a word of the ontology with or without properties.
+        least_share: The share of the image below which things are too small to remove.
     """
 
-    element: str = word("vehicle", "What is taken out, as a word of the ontology with or without properties.")
-    least_share: float = number(
-        LEAST_SHARE, "The share of the image below which things are too small to remove.", low=0, high=1
-    )
+    element: str = word("vehicle")
+    least_share: float = number(LEAST_SHARE, low=0, high=1)
     part: str = choice("all", PART_TEXT, PARTS)
 
     presets: ClassVar[Presets] = {

@@ -349,14 +349,18 @@ class Replace(ObjectEdit):
 
     Label map, instances, boxes and depth follow. Outside the things, an edge round them, the shadows that
     touch them, and what comes in their place, nothing changes.
+
+    Attributes:
+        element: What gives way, as a word of the ontology with or without properties.
+        by: What comes in its place.
+        gallery: Where cut-outs come from: shipped, or folders joined by commas.
+        least_share: The share of the image below which things are too small to replace.
     """
 
-    element: str = word("building", "What gives way, as a word of the ontology with or without properties.")
-    by: str = word("tree", "What comes in its place.")
-    gallery: str = word("shipped", "Where cut-outs come from: shipped, or folders joined by commas.")
-    least_share: float = number(
-        LEAST_SHARE, "The share of the image below which things are too small to replace.", low=0, high=1
-    )
+    element: str = word("building")
+    by: str = word("tree")
+    gallery: str = word("shipped")
+    least_share: float = number(LEAST_SHARE, low=0, high=1)
     part: str = choice("all", PART_TEXT, PARTS)
 
     presets: ClassVar[Presets] = {

@@ -173,16 +173,18 @@ class Fog(WeatherTransform):
     The style "imagenet-c" is the fog of that benchmark instead: an even veil of plasma noise that knows no
     distance. Its severities 1 to 5 are at the amounts 0.2 to 1. DeepTest's fog was made by hand in a photo
     editor, so the ten levels here are of our own: amounts of 0.1 to 1.
+
+    Attributes:
+        visibility: How far one sees at amount 1.
+        overcast: How far the light turns into that of an overcast sky.
+        patches: How patchy it is.
+        style: Whether it thickens with distance or is ImageNet-C's even veil.
     """
 
-    visibility: float = number(_CLOSEST, "How far one sees at amount 1.", unit="metres", low=5, high=5000)
-    overcast: float = number(1.0, "How far the light turns into that of an overcast sky.", low=0, high=1)
-    patches: float = number(0.15, "How patchy it is.", low=0, high=1)
-    style: str = choice(
-        "distance",
-        "Whether it thickens with distance or is ImageNet-C's even veil.",
-        ("distance", "imagenet-c"),
-    )
+    visibility: float = number(_CLOSEST, unit="metres", low=5, high=5000)
+    overcast: float = number(1.0, low=0, high=1)
+    patches: float = number(0.15, low=0, high=1)
+    style: str = choice("distance", choices=("distance", "imagenet-c"))
 
     fact, value, least_change = "weather", "foggy", 900.0
     presets: ClassVar[Presets] = {
@@ -225,9 +227,12 @@ class Cloudy(WeatherTransform):
     The sun's share of the light goes, shadows on the ground are lifted (where a label map tells the ground)
     and colours lose some of their strength. Where the sky is, is taken from the label map; without one the
     smooth and bright region at the upper edge counts as sky.
+
+    Attributes:
+        contrast: How strongly single clouds stand out.
     """
 
-    contrast: float = number(0.5, "How strongly single clouds stand out.", low=0, high=1)
+    contrast: float = number(0.5, low=0, high=1)
 
     fact, value, least_change = "weather", "cloudy", 360.0
     bars: ClassVar[Mapping[str, str]] = {
