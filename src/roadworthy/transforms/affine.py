@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import cv2
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.images import Image
 from roadworthy.ontology import VOID
-from roadworthy.transforms.transform import Keeps, Presets, Transform, choice, number, register
+from roadworthy.transforms.transform import Keeps, Transform, choice, number, register
 
 Matrix = NDArray[np.float64]
 
@@ -136,8 +136,6 @@ class Translation(_Affine):
     y: float = number(30.0, unit="pixels", low=-10000, high=10000, identity=0, strongest=100)
     border: str = choice("black", _BORDER, tuple(BORDERS))
 
-    presets: ClassVar[Presets] = {f"deeptest-{k}": {"x": 10.0 * k, "y": 10.0 * k} for k in range(1, 11)}
-
     def linear(self) -> tuple[tuple[float, float], tuple[float, float]]:
         return (1.0, 0.0), (0.0, 1.0)
 
@@ -159,8 +157,6 @@ class Scale(_Affine):
     anchor: str = choice("centre", _ANCHOR, _ANCHORS)
     border: str = choice("black", _BORDER, tuple(BORDERS))
 
-    presets: ClassVar[Presets] = {f"deeptest-{k}": {"x": 1 + 0.5 * k, "y": 1 + 0.5 * k} for k in range(1, 11)}
-
     def linear(self) -> tuple[tuple[float, float], tuple[float, float]]:
         return (self.x, 0.0), (0.0, self.y)
 
@@ -179,10 +175,6 @@ class Shear(_Affine):
     anchor: str = choice("corner", _ANCHOR, _ANCHORS)
     border: str = choice("black", _BORDER, tuple(BORDERS))
 
-    presets: ClassVar[Presets] = {
-        f"deeptest-{k}": {"x": round(-1.1 + 0.1 * k, 1), "y": 0.0} for k in range(1, 11)
-    }
-
     def linear(self) -> tuple[tuple[float, float], tuple[float, float]]:
         return (1.0, self.x), (self.y, 1.0)
 
@@ -198,8 +190,6 @@ class Rotation(_Affine):
     angle: float = number(9.0, unit="degrees", low=-180, high=180, identity=0, strongest=30)
     anchor: str = choice("centre", _ANCHOR, _ANCHORS)
     border: str = choice("black", _BORDER, tuple(BORDERS))
-
-    presets: ClassVar[Presets] = {f"deeptest-{k}": {"angle": 3.0 * k} for k in range(1, 11)}
 
     def linear(self) -> tuple[tuple[float, float], tuple[float, float]]:
         cos, sin = math.cos(math.radians(self.angle)), math.sin(math.radians(self.angle))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import cv2
 import numpy as np
@@ -13,15 +13,7 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import InputError
 from roadworthy.images import Image
-from roadworthy.transforms.transform import (
-    ImageTransform,
-    Presets,
-    choice,
-    graded,
-    number,
-    register,
-    shortened,
-)
+from roadworthy.transforms.transform import ImageTransform, choice, number, register
 
 Kernel = NDArray[np.float32]
 
@@ -208,8 +200,6 @@ class AveragingBlur(_Blur):
 
     size: int = number(5, **_SQUARE)
 
-    presets: ClassVar[Presets] = {f"deeptest-{k}": {"size": k + 2} for k in range(1, 5)}
-
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         return cast(Image, cv2.blur(image, (self.size, self.size)))
 
@@ -230,11 +220,6 @@ class GaussianBlur(_Blur):
     sigma: float = number(2.0, unit="pixels", low=0, high=100, identity=0, strongest=20)
     size: int = number(0, unit="pixels", low=0, high=301, integer=True)
 
-    presets: ClassVar[Presets] = {
-        **graded("deeptest", sigma=(0.8, 1.1, 1.4, 0.8), size=(3, 5, 7, 3)),
-        **graded("imagenet-c", sigma=(1.0, 2.0, 3.0, 4.0, 6.0)),
-    }
-
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_odd(self.name, self.size or 1)
@@ -252,8 +237,6 @@ class MedianBlur(_Blur):
     """
 
     size: int = number(5, **_SQUARE)
-
-    presets: ClassVar[Presets] = graded("deeptest", size=(3, 5))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -285,8 +268,6 @@ class BilateralBlur(_Blur):
     sigma_colour: float = number(75.0, unit="levels", low=0, high=1000, identity=0, strongest=250)
     sigma_space: float = number(75.0, unit="pixels", low=0.1, high=1000)
 
-    presets: ClassVar[Presets] = {"deeptest-1": {"diameter": 9, "sigma_colour": 75.0, "sigma_space": 75.0}}
-
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         if self.diameter == 1 or self.sigma_colour == 0:
             return image.copy()
@@ -307,10 +288,6 @@ class DefocusBlur(_Blur):
 
     radius: float = number(4.0, unit="pixels", low=0, high=100, identity=0, strongest=20)
     alias_blur: float = number(0.5, unit="pixels", low=0, high=5, identity=0, strongest=1)
-
-    presets: ClassVar[Presets] = graded(
-        "imagenet-c", radius=(3.0, 4.0, 6.0, 8.0, 10.0), alias_blur=(0.1, 0.5, 0.5, 0.5, 0.5)
-    )
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         return convolved(image, disc_kernel(self.radius, self.alias_blur))
@@ -340,10 +317,6 @@ class MotionBlur(_Blur):
     fade: float = number(0.3, low=0.01, high=10)
 
     random = True
-    presets: ClassVar[Presets] = {
-        f"imagenet-c-{k}": {"length": length, "profile": "fading", "fade": shortened(sigma / length)}
-        for k, (length, sigma) in enumerate(((20.0, 3), (30.0, 5), (30.0, 8), (30.0, 12), (40.0, 15)), 1)
-    }
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         angle = self.angle + self.spread * rng.uniform(-1, 1)
@@ -364,8 +337,6 @@ class ZoomBlur(_Blur):
     """
 
     zoom: float = number(1.2, low=1, high=10, identity=1, strongest=2)
-
-    presets: ClassVar[Presets] = graded("imagenet-c", zoom=(1.11, 1.15, 1.2, 1.24, 1.3))
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         height, width = image.shape[:2]
@@ -400,10 +371,6 @@ class GlassBlur(_Blur):
     iterations: int = number(2, low=1, high=20, integer=True)
 
     random = True
-    presets: ClassVar[Presets] = graded(
-        "imagenet-c",
-        sigma=(0.7, 0.9, 1.0, 1.1, 1.5), delta=(1.0, 2.0, 2.0, 3.0, 4.0), iterations=(2, 1, 3, 2, 2),
-    )  # fmt: skip
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         height, width = image.shape[:2]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import ClassVar, cast
+from typing import cast
 
 import cv2
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from roadworthy.images import Image
 from roadworthy.transforms.noise import normal_noise, smooth_noise
-from roadworthy.transforms.transform import ImageTransform, Presets, choice, graded, number, register
+from roadworthy.transforms.transform import ImageTransform, choice, number, register
 
 Plane = NDArray[np.float32]
 Points = NDArray[np.float64]
@@ -148,9 +148,6 @@ class Frost(ImageTransform):
 
     family = "weather"
     random = True
-    presets: ClassVar[Presets] = graded(
-        "imagenet-c", scale=(1.0, 0.8, 0.7, 0.65, 0.6), frost=(0.4, 0.6, 0.7, 0.7, 0.75)
-    )
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         height, width = image.shape[:2]
@@ -197,13 +194,6 @@ class Spatter(ImageTransform):
 
     family = "weather"
     random = True
-    presets: ClassVar[Presets] = {
-        **graded(
-            "imagenet-c", coverage=(0.037, 0.152, 0.239), size=(0.018, 0.013, 0.009), opacity=(0.6, 0.6, 0.5)
-        ),
-        "imagenet-c-4": {"coverage": 0.122, "material": "mud", "size": 0.008, "opacity": 0.9},
-        "imagenet-c-5": {"coverage": 0.199, "material": "mud", "size": 0.008, "opacity": 0.9},
-    }
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         from scipy import special

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import cv2
 import numpy as np
@@ -23,10 +23,8 @@ from roadworthy.transforms.affine import BORDERS, moved_maps
 from roadworthy.transforms.transform import (
     ImageTransform,
     Keeps,
-    Presets,
     Transform,
     choice,
-    graded,
     number,
     register,
     shortened,
@@ -120,8 +118,6 @@ class GaussianNoise(_Noise):
 
     sigma: float = number(0.1, low=0, high=3, identity=0, strongest=1)
 
-    presets: ClassVar[Presets] = graded("imagenet-c", sigma=(0.08, 0.12, 0.18, 0.26, 0.38))
-
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         # A whole number plus noise, rounded, is the number plus the rounded noise.
         table = np.rint(normal_quantiles() * np.float32(255 * self.sigma)).astype(np.int16)
@@ -138,8 +134,6 @@ class SpeckleNoise(_Noise):
     """
 
     sigma: float = number(0.3, low=0, high=10, identity=0, strongest=3)
-
-    presets: ClassVar[Presets] = graded("imagenet-c", sigma=(0.15, 0.2, 0.35, 0.45, 0.6))
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         table = 1 + normal_quantiles() * np.float32(self.sigma)
@@ -159,8 +153,6 @@ class ShotNoise(_Noise):
     """
 
     photons: float = number(25.0, low=0.2, high=_NO_NOISE, identity=_NO_NOISE, strongest=1)
-
-    presets: ClassVar[Presets] = graded("imagenet-c", photons=(60.0, 25.0, 12.0, 5.0, 3.0))
 
     @classmethod
     def strengths(cls, amount: float) -> dict[str, float | int]:
@@ -186,8 +178,6 @@ class ImpulseNoise(_Noise):
 
     share: float = number(0.06, low=0, high=1, identity=0)
     hits: str = choice("channels", choices=("channels", "pixels"))
-
-    presets: ClassVar[Presets] = graded("imagenet-c", share=(0.03, 0.06, 0.09, 0.17, 0.27))
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         height, width, channels = image.shape
@@ -235,7 +225,6 @@ class JPEG(ImageTransform):
     quality: int = number(25, low=1, high=100, identity=100, strongest=1, integer=True)
 
     family = "digital"
-    presets: ClassVar[Presets] = graded("imagenet-c", quality=(25, 18, 15, 10, 7))
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         if max(image.shape) > 65500:
@@ -259,7 +248,6 @@ class Pixelate(ImageTransform):
     resolution: float = number(0.4, low=0.001, high=1, identity=1, strongest=0.01)
 
     family = "digital"
-    presets: ClassVar[Presets] = graded("imagenet-c", resolution=(0.6, 0.5, 0.4, 0.3, 0.25))
 
     @classmethod
     def strengths(cls, amount: float) -> dict[str, float | int]:
@@ -307,16 +295,6 @@ class Elastic(Transform):
     family = "digital"
     keeps = Keeps.MOVED
     random = True
-    presets: ClassVar[Presets] = {
-        f"imagenet-c-{k}": {
-            "displacement": round(alpha / (sigma * math.sqrt(12 * math.pi)) / 224, 5),
-            "smoothness": round(244 * sigma / 224, 5),
-            "tilt": round(244 * affine / 224, 5),
-        }
-        for k, (alpha, sigma, affine) in enumerate(
-            ((2, 0.7, 0.1), (2, 0.08, 0.2), (0.05, 0.01, 0.02), (0.07, 0.01, 0.02), (0.12, 0.01, 0.02)), 1
-        )
-    }
 
     def change(self, frame: Frame, rng: np.random.Generator) -> Frame:
         x, y = self._sources(frame.width, frame.height, rng)

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.images import Image
-from roadworthy.transforms.transform import ImageTransform, Presets, choice, graded, number, register
+from roadworthy.transforms.transform import ImageTransform, choice, number, register
 from roadworthy.visual_change import Tolerance
 
 _LUMA = np.array([0.299, 0.587, 0.114])
@@ -44,10 +44,6 @@ class Brightness(ImageTransform):
     space: str = choice("rgb", choices=("rgb", "value"))
 
     family = "tone"
-    presets: ClassVar[Presets] = {
-        **{f"deeptest-{k}": {"bias": 10.0 * k} for k in range(1, 11)},
-        **{f"imagenet-c-{k}": {"bias": 25.5 * k, "space": "value"} for k in range(1, 6)},
-    }
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         if self.space == "rgb":
@@ -81,10 +77,6 @@ class Contrast(ImageTransform):
     pivot: str = choice("mean", choices=("mean", "black"))
 
     family = "tone"
-    presets: ClassVar[Presets] = {
-        **{f"deeptest-{k}": {"gain": round(1 + 0.2 * k, 1), "pivot": "black"} for k in range(1, 11)},
-        **graded("imagenet-c", gain=(0.4, 0.3, 0.2, 0.1, 0.05)),
-    }
 
     @property
     def tolerance(self) -> Tolerance | None:
@@ -182,9 +174,6 @@ class Saturate(ImageTransform):
     shift: float = number(0.0, low=-1, high=1, identity=0, strongest=0.2)
 
     family = "tone"
-    presets: ClassVar[Presets] = graded(
-        "imagenet-c", scale=(0.3, 0.1, 2.0, 5.0, 20.0), shift=(0.0, 0.0, 0.0, 0.1, 0.2)
-    )
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         # With V the largest channel and C the distance to the smallest, the saturation is C / V, and a

@@ -8,17 +8,19 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections import ChainMap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 from inspect import cleandoc
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self, TypeVar, dataclass_transform
 
 import numpy as np
 
 from roadworthy._options import described
+from roadworthy._yaml import read_yaml
 from roadworthy.errors import (
     EngineError,
     InputError,
@@ -218,15 +220,26 @@ Presets = Mapping[str, Mapping[str, float | str]]
 Kind = TypeVar("Kind", bound="type[Transform]")
 
 
-def graded(prefix: str, **values: Sequence[float | str]) -> Presets:
-    """Return numbered presets, from the values that each parameter has in them.
+@cache
+def _presets() -> Mapping[str, Presets]:
+    """Return what presets.yaml says, by transform."""
+    file = read_yaml(Path(__file__).with_name("presets.yaml"), "file of presets", "transforms")
+    return {
+        kind: dict(one for name, values in told.items() for one in _numbered(name, values))
+        for kind, told in file.data.items()
+    }
 
-    Example:
-        >>> graded("paper", size=(3, 5))
-        {'paper-1': {'size': 3}, 'paper-2': {'size': 5}}
-    """
-    rows = zip(*values.values(), strict=True)
-    return {f"{prefix}-{k}": dict(zip(values, row, strict=True)) for k, row in enumerate(rows, 1)}
+
+def _numbered(name: str, values: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield a preset, or several with numbers, where parameters have lists of values."""
+    count = next((len(one) for one in values.values() if isinstance(one, list)), 0)
+    for k in range(count):
+        yield (
+            f"{name}-{k + 1}",
+            {key: one[k] if isinstance(one, list) else one for key, one in values.items()},
+        )
+    if not count:
+        yield name, values
 
 
 _PLAIN = re.compile(r"[\w./-]+( [\w./-]+)*")
@@ -522,6 +535,7 @@ def register(name: str, *, summary: str, aliases: tuple[str, ...] = ()) -> Calla
         if "__dataclass_fields__" not in vars(kind):
             dataclass(frozen=True, kw_only=True)(kind)
         kind.name, kind.summary = name, summary
+        kind.presets = {**kind.presets, **_presets().get(name, {})}
         return transforms.register(name, summary=summary, aliases=aliases)(kind)
 
     return decorate

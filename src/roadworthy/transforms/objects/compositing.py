@@ -9,7 +9,6 @@ import dataclasses
 import math
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
-from typing import ClassVar
 
 import cv2
 import numpy as np
@@ -47,7 +46,7 @@ from roadworthy.transforms.objects.shadows import draw_shadows, sun_side
 from roadworthy.transforms.objects.surroundings import GroundSurroundings, Window, surroundings
 from roadworthy.transforms.objects.traffic import agreeing
 from roadworthy.transforms.perspective import GROUND
-from roadworthy.transforms.transform import Presets, choice, number, register, word
+from roadworthy.transforms.transform import choice, number, register, word
 from roadworthy.transforms.wording import Numbers, described, metadata_with
 
 Floats = NDArray[np.float32]
@@ -363,15 +362,6 @@ class Add(OpensLater, ObjectEdit):
     pose: str = choice("any", choices=("any", *POSES))
     smallest: float = number(0, low=0, high=2000, unit="px")
     gallery: str = word(OWN)
-
-    presets: ClassVar[Presets] = {
-        "pedestrian": {"element": "pedestrian"},
-        "pedestrian-ahead": {"element": "pedestrian", "relation": "in front of", "reference": "ego-vehicle"},
-        "bicyclist": {"element": "bicyclist"},
-        "vehicle-ahead": {"element": "vehicle", "relation": "in front of", "reference": "ego-vehicle"},
-        "speed-limit-sign": {"element": "speed limit sign"},
-        "traffic-light": {"element": "traffic light"},
-    }
 
     def __post_init__(self) -> None:
         super().__post_init__()

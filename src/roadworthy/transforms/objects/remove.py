@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import cv2
 import numpy as np
@@ -31,7 +31,7 @@ from roadworthy.transforms.objects.parts import PART_TEXT, PARTS, check_part, pa
 from roadworthy.transforms.objects.request import Edited, ObjectEdit, box_window, parts_of, window_of
 from roadworthy.transforms.objects.selection import ObjectSelection, check_element, select
 from roadworthy.transforms.perspective import GROUND, ROAD, Perspective
-from roadworthy.transforms.transform import Presets, choice, number, register, word
+from roadworthy.transforms.transform import choice, number, register, word
 from roadworthy.transforms.wording import Numbers, metadata_without
 
 Ids = NDArray[np.uint8 | np.uint16]
@@ -478,13 +478,6 @@ class Remove(ObjectEdit):
     element: str = word("vehicle")
     least_share: float = number(LEAST_SHARE, low=0, high=1)
     part: str = choice("all", PART_TEXT, PARTS)
-
-    presets: ClassVar[Presets] = {
-        "lines": {"element": "line"},
-        "vehicles": {"element": "vehicle"},
-        "trees": {"element": "tree"},
-        "buildings": {"element": "building"},
-    }
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import ClassVar
 
 import cv2
 import numpy as np
@@ -41,7 +40,7 @@ from roadworthy.transforms.objects.selection import (
 )
 from roadworthy.transforms.objects.surroundings import GroundSurroundings, surroundings
 from roadworthy.transforms.perspective import Perspective, real_height
-from roadworthy.transforms.transform import Presets, choice, number, register, word
+from roadworthy.transforms.transform import choice, number, register, word
 from roadworthy.transforms.wording import ElementDescription, metadata_without
 
 Floats = NDArray[np.float32]
@@ -362,13 +361,6 @@ class Replace(ObjectEdit):
     gallery: str = word("shipped")
     least_share: float = number(LEAST_SHARE, low=0, high=1)
     part: str = choice("all", PART_TEXT, PARTS)
-
-    presets: ClassVar[Presets] = {
-        "buildings-by-trees": {"element": "building", "by": "tree"},
-        "trees-by-buildings": {"element": "tree", "by": "building"},
-        "solid-by-dashed-lines": {"element": "solid line", "by": "dashed line"},
-        "vehicles-by-black-ones": {"element": "vehicle", "by": "black vehicle"},
-    }
 
     def __post_init__(self) -> None:
         super().__post_init__()

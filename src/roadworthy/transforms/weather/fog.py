@@ -11,7 +11,7 @@ import numpy as np
 
 from roadworthy.images import Image
 from roadworthy.labelling import is_estimated
-from roadworthy.transforms.transform import Presets, choice, number, register
+from roadworthy.transforms.transform import choice, number, register
 from roadworthy.transforms.weather import _scene
 from roadworthy.transforms.weather._condition import WeatherTransform
 from roadworthy.transforms.weather._estimates import along_edges
@@ -187,11 +187,6 @@ class Fog(WeatherTransform):
     style: str = choice("distance", choices=("distance", "imagenet-c"))
 
     fact, value, least_change = "weather", "foggy", 900.0
-    presets: ClassVar[Presets] = {
-        **WeatherTransform.presets,
-        **{f"level-{k}": {"amount": k / 10} for k in range(1, 11)},
-        **{f"imagenet-c-{k}": {"amount": k / 5, "style": "imagenet-c"} for k in range(1, 6)},
-    }
 
     @property
     def extinction(self) -> float:

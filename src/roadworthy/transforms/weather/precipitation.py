@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, reduce
-from typing import ClassVar
 
 import cv2
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from roadworthy.images import Image
 from roadworthy.transforms.perspective import GROUND
-from roadworthy.transforms.transform import Presets, choice, number, register
+from roadworthy.transforms.transform import choice, number, register
 from roadworthy.transforms.weather import _scene
 from roadworthy.transforms.weather._condition import WeatherTransform
 from roadworthy.transforms.weather._scene import Colour, Map, Mask, WeatherScene
@@ -277,10 +276,6 @@ class Rain(WeatherTransform):
     overcast: float = number(1.0, low=0, high=1)
 
     fact, value, least_change = "weather", "rainy", 540.0
-    presets: ClassVar[Presets] = {
-        **WeatherTransform.presets,
-        **{f"level-{k}": {"amount": k / 10} for k in range(1, 11)},
-    }
 
     def drawn(self, scene: WeatherScene, rng: Generator) -> Image:
         amount = self.amount
@@ -487,10 +482,6 @@ class Snow(WeatherTransform):
     style: str = choice("scene", choices=("scene", "imagenet-c"))
 
     fact, value, least_change = "weather", "snowy", 900.0
-    presets: ClassVar[Presets] = {
-        **WeatherTransform.presets,
-        **{f"imagenet-c-{k}": {"amount": k / 5, "style": "imagenet-c"} for k in range(1, 6)},
-    }
 
     def drawn(self, scene: WeatherScene, rng: Generator) -> Image:
         if self.style == "imagenet-c":
