@@ -438,7 +438,6 @@ _SNOW_LAYERS = (
     Flakes(share=0.5, radius=1 / 380, value=190, edge=0.6),
     Flakes(share=0.08, radius=1 / 200, value=165, edge=1.0),
 )
-_REAL_FLAKES = 0.65  # of what is behind it a flake hides before a camera, whose shutter stays open
 _FLAKES = 1440  # of share 1, in heavy snow and a square image
 _COVER = SnowCover(
     by_class={
@@ -497,7 +496,7 @@ class Snow(WeatherTransform):
             most = _FLAKES * self.flakes
             size, falling = scene.frame.size, self.passing(scene.frame, rng)
             cover = fallen_flakes(falling, size, _SNOW_LAYERS, amount, most=most, angle=self.angle)
-            strength = 1.0 if scene.frame.drawn else _REAL_FLAKES
+            strength = 1.0 if scene.frame.drawn else _N.real_flakes
             image = brightened(image, cover, _scene.shaded(_FLAKE, scene.light), strength)
         return image
 
