@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
 from itertools import chain
@@ -57,8 +58,8 @@ def read_truth(file: str, caught: Mapping[str, Collection[str]]) -> tuple[TruthR
     )
 
 
-_CAUGHT = read_yaml(Path(__file__).with_name("truth.yaml"), "file of faults", "rules by fault")
-TRUTH_RULES = read_truth("truth.rules", _CAUGHT.data)
+_CAUGHT = read_yaml(Path(__file__).with_name("truth.yaml"), "file of faults", "rules by fault").data
+TRUTH_RULES = read_truth("truth.rules", _CAUGHT["frames"])
 """The rules of the RMT paper, and more: on signs, on rain, on what is seen and planned, and on what none of
 the faults touches."""
 _SEEN_OR_PLANNED = ("see-", "label-", "plan-")  # what ids of such rules begin with
@@ -91,20 +92,22 @@ def _drawn(scene: world.Scene) -> Frame:
     return world.frame_of(scene)
 
 
-def _without_left(scene: world.Scene, task: Task) -> world.Scene:
+def _left_blind(scene: world.Scene, task: Task) -> Prediction:
     if task in ("regression", "path"):
-        return scene
-    return scene.replace(
-        actors=tuple(one for one in scene.actors if one.element != "pedestrian" or one.d > 0)
-    )
+        return careful_answer(scene, task)
+    seen = [one for one in scene.actors if one.element != "pedestrian" or one.d > 0]
+    return careful_answer(scene.replace(actors=tuple(seen)), task)
 
 
-def _unsure(scene: world.Scene, answer: Prediction) -> Prediction:
-    faint = isinstance(answer, Boxes) and scene.conditions.amount("foggy") > 0
-    return answer.replace(scores=np.full(len(answer), 0.4)) if faint and isinstance(answer, Boxes) else answer
+def _unsure(scene: world.Scene, task: Task) -> Prediction:
+    answer = careful_answer(scene, task)
+    if not isinstance(answer, Boxes) or scene.conditions.amount("foggy") == 0:
+        return answer
+    return answer.replace(scores=np.full(len(answer), 0.4))
 
 
-def _wet_blind(scene: world.Scene, answer: Prediction) -> Prediction:
+def _wet_blind(scene: world.Scene, task: Task) -> Prediction:
+    answer = careful_answer(scene, task)
     if not isinstance(answer, LabelMap) or scene.conditions.amount("rainy") == 0:
         return answer
     ids = answer.ids.copy()
@@ -128,15 +131,9 @@ def _lane_cutting(scene: world.Scene, task: Task) -> Prediction:
 
 
 SIGHT_FAULTS: Mapping[str, tuple[str, Answer]] = {
-    "left-blind": (
-        "does not see pedestrians on the left",
-        lambda scene, task: careful_answer(_without_left(scene, task), task),
-    ),
-    "unsure": ("is less sure in fog", lambda scene, task: _unsure(scene, careful_answer(scene, task))),
-    "wet-blind": (
-        "takes a wet road for grass",
-        lambda scene, task: _wet_blind(scene, careful_answer(scene, task)),
-    ),
+    "left-blind": ("does not see pedestrians on the left", _left_blind),
+    "unsure": ("is less sure in fog", _unsure),
+    "wet-blind": ("takes a wet road for grass", _wet_blind),
     "heedless": ("plans as if the road were empty", _heedless),
     "lane-cutting": ("plans to drive on the centre line of an empty road", _lane_cutting),
 }
@@ -174,6 +171,15 @@ class TruthRow:
     qualify: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
     violations: Counter[str] = field(default_factory=Counter)
+
+    @contextmanager
+    def trying(self) -> Iterator[None]:
+        """Count the frame in which the rule is tried inside, or why it does not qualify."""
+        try:
+            yield
+            self.qualify += 1
+        except NotApplicable as error:
+            self.reasons[error.reason] += 1
 
     def rate(self, driver: str) -> float | None:
         """Return the share of qualifying frames in which a driver violates the rule; None without any."""
@@ -363,13 +369,8 @@ def truth_matrix(
         for row, rule in zip(rows, readings, strict=True):
             if _task(rule) != "regression" and row.qualify >= max(3, frames // _SEEING):
                 continue
-            try:
-                violates = _violations(asked, rule, (made.scene, *made.of(rule)))
-            except NotApplicable as error:
-                row.reasons[error.reason] += 1
-                continue
-            row.qualify += 1
-            row.violations.update(violates)
+            with row.trying():
+                row.violations.update(_violations(asked, rule, (made.scene, *made.of(rule))))
     return TruthMatrix(frames, rows, tuple(known))
 
 
@@ -447,28 +448,19 @@ def _startled(scene: Scene, speed: float = 0.0, steering: float = 0.0) -> Signal
     return replace(said, speed=faster, steering=aside)
 
 
-_SIDES = ("right", "left")
-# What is wrong, the driver, and the rules that the fault shows in; it shows in no other.
-_FAULTS: Mapping[str, tuple[str, ClipDriver, tuple[str, ...]]] = {
-    "late": (f"sees everything {_LATE:g} s late", _knowing(lambda _, ago: ago >= _LATE), _SIDES),
-    "forgetful": (
-        f"forgets all {_FORGETS:g} s after it came",
-        _knowing(lambda _, ago: ago <= _FORGETS),
-        _SIDES,
-    ),
-    "half-blind": ("does not see the left of the road", _knowing(lambda one, _: one.d > 0), _SIDES[1:]),
-    "hasty": ("drives faster for pedestrians", _of_frames(partial(_startled, speed=1.0)), (*_SIDES, "never")),
-    "swerving": (
-        "swerves for pedestrians",
-        _of_frames(partial(_startled, steering=3.0)),
-        (*_SIDES, "steady"),
-    ),
-    _BLIND.name: (_BLIND.summary, _of_frames(_BLIND.driver), _SIDES),
-    _HASTY.name: (_HASTY.summary, _of_frames(_HASTY.driver), ("rain",)),
+# What is wrong, and the driver.
+_FAULTS: Mapping[str, tuple[str, ClipDriver]] = {
+    "late": (f"sees everything {_LATE:g} s late", _knowing(lambda _, ago: ago >= _LATE)),
+    "forgetful": (f"forgets all {_FORGETS:g} s after it came", _knowing(lambda _, ago: ago <= _FORGETS)),
+    "half-blind": ("does not see the left of the road", _knowing(lambda one, _: one.d > 0)),
+    "hasty": ("drives faster for pedestrians", _of_frames(partial(_startled, speed=1.0))),
+    "swerving": ("swerves for pedestrians", _of_frames(partial(_startled, steering=3.0))),
+    _BLIND.name: (_BLIND.summary, _of_frames(_BLIND.driver)),
+    _HASTY.name: (_HASTY.summary, _of_frames(_HASTY.driver)),
 }
-_FAULTY = {name: driver for name, (_, driver, _) in _FAULTS.items()}
+_FAULTY = {name: driver for name, (_, driver) in _FAULTS.items()}
 DRIVERS: Mapping[str, ClipDriver] = {CAREFUL: _knowing(lambda *_: True), **_FAULTY}
-CLIP_RULES = read_truth("clips.rules", {name: rules for name, (_, _, rules) in _FAULTS.items()})
+CLIP_RULES = read_truth("clips.rules", _CAUGHT["clips"])
 """Rules with a time, with the faults that each must catch."""
 
 
@@ -498,14 +490,9 @@ def clip_matrix(
     for index in progress(range(clips)):
         key = int(rng_for(seed, "clip truth", index).integers(2**63))
         for row, plan in zip(rows, plans, strict=True):
-            try:
-                wrong = _violating(plan, WorldClip(plan, data, index, key))
-            except NotApplicable as error:
-                row.reasons[error.reason] += 1
-                continue
-            row.qualify += 1
-            row.violations.update(wrong)
-    summaries = {name: summary for name, (summary, _, _) in _FAULTS.items()}
+            with row.trying():
+                row.violations.update(_violating(plan, WorldClip(plan, data, index, key)))
+    summaries = {name: summary for name, (summary, _) in _FAULTS.items()}
     return TruthMatrix(clips, rows, tuple(DRIVERS), summaries, "clips")
 
 

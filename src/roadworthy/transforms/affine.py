@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import cv2
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.images import Image
 from roadworthy.ontology import VOID
-from roadworthy.transforms.transform import Keeps, Presets, Transform, choice, number, register
+from roadworthy.transforms.transform import Keeps, Transform, choice, number, register
 
 Matrix = NDArray[np.float64]
 
@@ -125,15 +125,16 @@ class _Affine(Transform):
 
 @register("translation", summary="the image moves by x and y pixels")
 class Translation(_Affine):
-    """Everything moves by the same number of pixels: Table 2, (t_x, t_y)."""
+    """Everything moves by the same number of pixels: Table 2, (t_x, t_y).
 
-    x: float = number(
-        30.0, "How far to the right.", unit="pixels", low=-10000, high=10000, identity=0, strongest=100
-    )
-    y: float = number(30.0, "How far down.", unit="pixels", low=-10000, high=10000, identity=0, strongest=100)
+    Attributes:
+        x: How far to the right.
+        y: How far down.
+    """
+
+    x: float = number(30.0, unit="pixels", low=-10000, high=10000, identity=0, strongest=100)
+    y: float = number(30.0, unit="pixels", low=-10000, high=10000, identity=0, strongest=100)
     border: str = choice("black", _BORDER, tuple(BORDERS))
-
-    presets: ClassVar[Presets] = {f"deeptest-{k}": {"x": 10.0 * k, "y": 10.0 * k} for k in range(1, 11)}
 
     def linear(self) -> tuple[tuple[float, float], tuple[float, float]]:
         return (1.0, 0.0), (0.0, 1.0)
@@ -144,14 +145,17 @@ class Translation(_Affine):
 
 @register("scale", summary="the image is enlarged or shrunk", aliases=("zoom",))
 class Scale(_Affine):
-    """Everything grows or shrinks: Table 2, (s_x, s_y). The image keeps its size."""
+    """Everything grows or shrinks: Table 2, (s_x, s_y). The image keeps its size.
 
-    x: float = number(1.5, "Factor of the width.", low=0.1, high=20, identity=1, strongest=6)
-    y: float = number(1.5, "Factor of the height.", low=0.1, high=20, identity=1, strongest=6)
+    Attributes:
+        x: Factor of the width.
+        y: Factor of the height.
+    """
+
+    x: float = number(1.5, low=0.1, high=20, identity=1, strongest=6)
+    y: float = number(1.5, low=0.1, high=20, identity=1, strongest=6)
     anchor: str = choice("centre", _ANCHOR, _ANCHORS)
     border: str = choice("black", _BORDER, tuple(BORDERS))
-
-    presets: ClassVar[Presets] = {f"deeptest-{k}": {"x": 1 + 0.5 * k, "y": 1 + 0.5 * k} for k in range(1, 11)}
 
     def linear(self) -> tuple[tuple[float, float], tuple[float, float]]:
         return (self.x, 0.0), (0.0, self.y)
@@ -159,16 +163,17 @@ class Scale(_Affine):
 
 @register("shear", summary="rows slide sideways, or columns up and down")
 class Shear(_Affine):
-    """Rows slide by x pixels for each row: Table 2, (s_x, s_y); DeepTest's is horizontal only."""
+    """Rows slide by x pixels for each row: Table 2, (s_x, s_y); DeepTest's is horizontal only.
 
-    x: float = number(-0.3, "Sideways, in pixels a row.", low=-5, high=5, identity=0, strongest=-1)
-    y: float = number(0.0, "Downwards, in pixels a column.", low=-5, high=5)
+    Attributes:
+        x: Sideways, in pixels a row.
+        y: Downwards, in pixels a column.
+    """
+
+    x: float = number(-0.3, low=-5, high=5, identity=0, strongest=-1)
+    y: float = number(0.0, low=-5, high=5)
     anchor: str = choice("corner", _ANCHOR, _ANCHORS)
     border: str = choice("black", _BORDER, tuple(BORDERS))
-
-    presets: ClassVar[Presets] = {
-        f"deeptest-{k}": {"x": round(-1.1 + 0.1 * k, 1), "y": 0.0} for k in range(1, 11)
-    }
 
     def linear(self) -> tuple[tuple[float, float], tuple[float, float]]:
         return (1.0, self.x), (self.y, 1.0)
@@ -176,15 +181,15 @@ class Shear(_Affine):
 
 @register("rotation", summary="the image turns clockwise", aliases=("rotate",))
 class Rotation(_Affine):
-    """The image turns: Table 2, q. With y down, its matrix turns clockwise."""
+    """The image turns: Table 2, q. With y down, its matrix turns clockwise.
 
-    angle: float = number(
-        9.0, "How far clockwise.", unit="degrees", low=-180, high=180, identity=0, strongest=30
-    )
+    Attributes:
+        angle: How far clockwise.
+    """
+
+    angle: float = number(9.0, unit="degrees", low=-180, high=180, identity=0, strongest=30)
     anchor: str = choice("centre", _ANCHOR, _ANCHORS)
     border: str = choice("black", _BORDER, tuple(BORDERS))
-
-    presets: ClassVar[Presets] = {f"deeptest-{k}": {"angle": 3.0 * k} for k in range(1, 11)}
 
     def linear(self) -> tuple[tuple[float, float], tuple[float, float]]:
         cos, sin = math.cos(math.radians(self.angle)), math.sin(math.radians(self.angle))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import cv2
 import numpy as np
@@ -13,15 +13,7 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import InputError
 from roadworthy.images import Image
-from roadworthy.transforms.transform import (
-    ImageTransform,
-    Presets,
-    choice,
-    graded,
-    number,
-    register,
-    shortened,
-)
+from roadworthy.transforms.transform import ImageTransform, choice, number, register
 
 Kernel = NDArray[np.float32]
 
@@ -200,11 +192,13 @@ class _Blur(ImageTransform):
 
 @register("averaging-blur", summary="each pixel becomes the mean of a square", aliases=("box-blur",))
 class AveragingBlur(_Blur):
-    """Each pixel becomes the mean of the square round it: DeepTest, Table 4, averaging."""
+    """Each pixel becomes the mean of the square round it: DeepTest, Table 4, averaging.
 
-    size: int = number(5, "Side of the square.", **_SQUARE)
+    Attributes:
+        size: Side of the square.
+    """
 
-    presets: ClassVar[Presets] = {f"deeptest-{k}": {"size": k + 2} for k in range(1, 5)}
+    size: int = number(5, **_SQUARE)
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         return cast(Image, cv2.blur(image, (self.size, self.size)))
@@ -217,24 +211,14 @@ class GaussianBlur(_Blur):
     DeepTest gives the size of the kernel (Table 4, Gaussian) and leaves the standard deviation to OpenCV,
     which takes 0.3 · ((size - 1) / 2 - 1) + 0.8. Table 4 prints 3, 5, 7 and 3 once more, so its fourth preset
     is its first. ImageNet-C gives the standard deviation.
+
+    Attributes:
+        sigma: Standard deviation of the Gaussian.
+        size: Side of the kernel, an odd number; 0 for three sigma to each side.
     """
 
-    sigma: float = number(
-        2.0, "Standard deviation of the Gaussian.", unit="pixels", low=0, high=100, identity=0, strongest=20
-    )
-    size: int = number(
-        0,
-        "Side of the kernel, an odd number; 0 for three sigma to each side.",
-        unit="pixels",
-        low=0,
-        high=301,
-        integer=True,
-    )
-
-    presets: ClassVar[Presets] = {
-        **graded("deeptest", sigma=(0.8, 1.1, 1.4, 0.8), size=(3, 5, 7, 3)),
-        **graded("imagenet-c", sigma=(1.0, 2.0, 3.0, 4.0, 6.0)),
-    }
+    sigma: float = number(2.0, unit="pixels", low=0, high=100, identity=0, strongest=20)
+    size: int = number(0, unit="pixels", low=0, high=301, integer=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -246,11 +230,13 @@ class GaussianBlur(_Blur):
 
 @register("median-blur", summary="each pixel becomes the median of a square")
 class MedianBlur(_Blur):
-    """Each channel of a pixel becomes the median of the square round it: DeepTest, Table 4, median."""
+    """Each channel of a pixel becomes the median of the square round it: DeepTest, Table 4, median.
 
-    size: int = number(5, "Side of the square, an odd number.", **_SQUARE)
+    Attributes:
+        size: Side of the square, an odd number.
+    """
 
-    presets: ClassVar[Presets] = graded("deeptest", size=(3, 5))
+    size: int = number(5, **_SQUARE)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -271,17 +257,16 @@ class BilateralBlur(_Blur):
 
     Edges stay: a pixel of a very different colour has no weight. A diameter of 1 changes nothing, nor does a
     `sigma_colour` of 0.
+
+    Attributes:
+        diameter: Diameter of the circle.
+        sigma_colour: Standard deviation over colours.
+        sigma_space: Standard deviation over places.
     """
 
-    diameter: int = number(
-        9, "Diameter of the circle.", unit="pixels", low=1, high=61, identity=1, strongest=21, integer=True
-    )
-    sigma_colour: float = number(
-        75.0, "Standard deviation over colours.", unit="levels", low=0, high=1000, identity=0, strongest=250
-    )
-    sigma_space: float = number(75.0, "Standard deviation over places.", unit="pixels", low=0.1, high=1000)
-
-    presets: ClassVar[Presets] = {"deeptest-1": {"diameter": 9, "sigma_colour": 75.0, "sigma_space": 75.0}}
+    diameter: int = number(9, unit="pixels", low=1, high=61, identity=1, strongest=21, integer=True)
+    sigma_colour: float = number(75.0, unit="levels", low=0, high=1000, identity=0, strongest=250)
+    sigma_space: float = number(75.0, unit="pixels", low=0.1, high=1000)
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         if self.diameter == 1 or self.sigma_colour == 0:
@@ -295,24 +280,14 @@ class DefocusBlur(_Blur):
 
     The disc is smoothed by a Gaussian of 3 × 3 pixels (5 × 5 above a radius of 8), so that its edge is not
     jagged.
+
+    Attributes:
+        radius: Radius of the disc.
+        alias_blur: Standard deviation of the Gaussian that smooths the disc.
     """
 
-    radius: float = number(
-        4.0, "Radius of the disc.", unit="pixels", low=0, high=100, identity=0, strongest=20
-    )
-    alias_blur: float = number(
-        0.5,
-        "Standard deviation of the Gaussian that smooths the disc.",
-        unit="pixels",
-        low=0,
-        high=5,
-        identity=0,
-        strongest=1,
-    )
-
-    presets: ClassVar[Presets] = graded(
-        "imagenet-c", radius=(3.0, 4.0, 6.0, 8.0, 10.0), alias_blur=(0.1, 0.5, 0.5, 0.5, 0.5)
-    )
+    radius: float = number(4.0, unit="pixels", low=0, high=100, identity=0, strongest=20)
+    alias_blur: float = number(0.5, unit="pixels", low=0, high=5, identity=0, strongest=1)
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         return convolved(image, disc_kernel(self.radius, self.alias_blur))
@@ -326,23 +301,22 @@ class MotionBlur(_Blur):
     at once, and its middle stays in place (Albumentations, Kornia). With "fading" the weight falls from the
     start of the line as half a Gaussian (ImageNet-C: a radius r and a standard deviation s there are a length
     of 2r and a fade of s / 2r).
+
+    Attributes:
+        length: Length of the line.
+        angle: Direction, clockwise from the right.
+        spread: How far the direction may be from it.
+        profile: How the weight runs along the line.
+        fade: Standard deviation of a fading weight, as a share of the length.
     """
 
-    length: float = number(
-        15.0, "Length of the line.", unit="pixels", low=0, high=500, identity=0, strongest=100
-    )
-    angle: float = number(0.0, "Direction, clockwise from the right.", unit="degrees", low=-180, high=180)
-    spread: float = number(45.0, "How far the direction may be from it.", unit="degrees", low=0, high=180)
-    profile: str = choice("even", "How the weight runs along the line.", ("even", "fading"))
-    fade: float = number(
-        0.3, "Standard deviation of a fading weight, as a share of the length.", low=0.01, high=10
-    )
+    length: float = number(15.0, unit="pixels", low=0, high=500, identity=0, strongest=100)
+    angle: float = number(0.0, unit="degrees", low=-180, high=180)
+    spread: float = number(45.0, unit="degrees", low=0, high=180)
+    profile: str = choice("even", choices=("even", "fading"))
+    fade: float = number(0.3, low=0.01, high=10)
 
     random = True
-    presets: ClassVar[Presets] = {
-        f"imagenet-c-{k}": {"length": length, "profile": "fading", "fade": shortened(sigma / length)}
-        for k, (length, sigma) in enumerate(((20.0, 3), (30.0, 5), (30.0, 8), (30.0, 12), (40.0, 15)), 1)
-    }
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         angle = self.angle + self.spread * rng.uniform(-1, 1)
@@ -357,11 +331,12 @@ class ZoomBlur(_Blur):
     It is made by doubling: the mean of n images and its enlargement give the mean of 2n. So there are enough
     of them that their edges are not seen one by one, where ImageNet-C has 11 to 16. Factors from 1 to `zoom`
     have the same weight; ImageNet-C counts the image itself twice.
+
+    Attributes:
+        zoom: The largest factor.
     """
 
-    zoom: float = number(1.2, "The largest factor.", low=1, high=10, identity=1, strongest=2)
-
-    presets: ClassVar[Presets] = graded("imagenet-c", zoom=(1.11, 1.15, 1.2, 1.24, 1.3))
+    zoom: float = number(1.2, low=1, high=10, identity=1, strongest=2)
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         height, width = image.shape[:2]
@@ -384,21 +359,18 @@ class GlassBlur(_Blur):
     ImageNet-C swaps each pixel with one at most `delta` away, in a loop over all of them, so that a pixel is
     moved twice in each iteration: when its turn comes, and when another chooses it. Here every pixel is taken
     at once from a place that is as far away as two such moves, in every iteration.
+
+    Attributes:
+        sigma: Standard deviation of the blur.
+        delta: How far a pixel may move.
+        iterations: How often pixels move.
     """
 
-    sigma: float = number(
-        0.9, "Standard deviation of the blur.", unit="pixels", low=0, high=50, identity=0, strongest=4
-    )
-    delta: float = number(
-        2.0, "How far a pixel may move.", unit="pixels", low=0, high=100, identity=0, strongest=12
-    )
-    iterations: int = number(2, "How often pixels move.", low=1, high=20, integer=True)
+    sigma: float = number(0.9, unit="pixels", low=0, high=50, identity=0, strongest=4)
+    delta: float = number(2.0, unit="pixels", low=0, high=100, identity=0, strongest=12)
+    iterations: int = number(2, low=1, high=20, integer=True)
 
     random = True
-    presets: ClassVar[Presets] = graded(
-        "imagenet-c",
-        sigma=(0.7, 0.9, 1.0, 1.1, 1.5), delta=(1.0, 2.0, 2.0, 3.0, 4.0), iterations=(2, 1, 3, 2, 2),
-    )  # fmt: skip
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         height, width = image.shape[:2]

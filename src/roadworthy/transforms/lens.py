@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import ClassVar, cast
+from typing import cast
 
 import cv2
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from roadworthy.images import Image
 from roadworthy.transforms.noise import normal_noise, smooth_noise
-from roadworthy.transforms.transform import ImageTransform, Presets, choice, graded, number, register
+from roadworthy.transforms.transform import ImageTransform, choice, number, register
 
 Plane = NDArray[np.float32]
 Points = NDArray[np.float64]
@@ -137,16 +137,17 @@ class Frost(ImageTransform):
     The pictures are drawn by the code. A random part of one of them, mirrored or not, is laid over the image.
     Hu et al. let both numbers grow from 0.01 to 1, so that image and frost get brighter together; here the
     image fades as the frost grows, and at an amount of 1 only frost is left.
+
+    Attributes:
+        scale: What is left of the image.
+        frost: How much of the frost is added.
     """
 
-    scale: float = number(0.7, "What is left of the image.", low=0, high=1, identity=1, strongest=0)
-    frost: float = number(0.5, "How much of the frost is added.", low=0, high=1, identity=0)
+    scale: float = number(0.7, low=0, high=1, identity=1, strongest=0)
+    frost: float = number(0.5, low=0, high=1, identity=0)
 
     family = "weather"
     random = True
-    presets: ClassVar[Presets] = graded(
-        "imagenet-c", scale=(1.0, 0.8, 0.7, 0.65, 0.6), frost=(0.4, 0.6, 0.7, 0.7, 0.75)
-    )
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         height, width = image.shape[:2]
@@ -178,27 +179,21 @@ class Spatter(ImageTransform):
     image that they come to is given, and the size is relative to the height of the image. Its severities 1 to
     3 are water, 4 and 5 are mud. The slope of the liquid gives it light and shade, where ImageNet-C embosses
     the distance to its edge.
+
+    Attributes:
+        coverage: Share of the image covered.
+        material: What lies on the lens.
+        size: Size of the splashes: standard deviation of the blur, as a share of the height.
+        opacity: How strongly water shines, or how much mud hides.
     """
 
-    coverage: float = number(0.15, "Share of the image covered.", low=0, high=1, identity=0, strongest=0.9)
-    material: str = choice("water", "What lies on the lens.", ("water", "mud"))
-    size: float = number(
-        0.013,
-        "Size of the splashes: standard deviation of the blur, as a share of the height.",
-        low=0.001,
-        high=0.5,
-    )
-    opacity: float = number(0.6, "How strongly water shines, or how much mud hides.", low=0, high=1)
+    coverage: float = number(0.15, low=0, high=1, identity=0, strongest=0.9)
+    material: str = choice("water", choices=("water", "mud"))
+    size: float = number(0.013, low=0.001, high=0.5)
+    opacity: float = number(0.6, low=0, high=1)
 
     family = "weather"
     random = True
-    presets: ClassVar[Presets] = {
-        **graded(
-            "imagenet-c", coverage=(0.037, 0.152, 0.239), size=(0.018, 0.013, 0.009), opacity=(0.6, 0.6, 0.5)
-        ),
-        "imagenet-c-4": {"coverage": 0.122, "material": "mud", "size": 0.008, "opacity": 0.9},
-        "imagenet-c-5": {"coverage": 0.199, "material": "mud", "size": 0.008, "opacity": 0.9},
-    }
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         from scipy import special

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import cv2
 import numpy as np
@@ -23,10 +23,8 @@ from roadworthy.transforms.affine import BORDERS, moved_maps
 from roadworthy.transforms.transform import (
     ImageTransform,
     Keeps,
-    Presets,
     Transform,
     choice,
-    graded,
     number,
     register,
     shortened,
@@ -112,18 +110,13 @@ class _Noise(ImageTransform):
 
 @register("gaussian-noise", summary="normal noise is added, as of a sensor in the dark")
 class GaussianNoise(_Noise):
-    """A normal number is added to every channel of every pixel (ImageNet-C; Hu et al., section 3)."""
+    """A normal number is added to every channel of every pixel (ImageNet-C; Hu et al., section 3).
 
-    sigma: float = number(
-        0.1,
-        "Standard deviation, as a share of the range from black to white.",
-        low=0,
-        high=3,
-        identity=0,
-        strongest=1,
-    )
+    Attributes:
+        sigma: Standard deviation, as a share of the range from black to white.
+    """
 
-    presets: ClassVar[Presets] = graded("imagenet-c", sigma=(0.08, 0.12, 0.18, 0.26, 0.38))
+    sigma: float = number(0.1, low=0, high=3, identity=0, strongest=1)
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         # A whole number plus noise, rounded, is the number plus the rounded noise.
@@ -134,11 +127,13 @@ class GaussianNoise(_Noise):
 
 @register("speckle-noise", summary="normal noise in proportion to the brightness is added")
 class SpeckleNoise(_Noise):
-    """Every channel of every pixel is multiplied by a normal number with a mean of 1 (ImageNet-C)."""
+    """Every channel of every pixel is multiplied by a normal number with a mean of 1 (ImageNet-C).
 
-    sigma: float = number(0.3, "Standard deviation of the factor.", low=0, high=10, identity=0, strongest=3)
+    Attributes:
+        sigma: Standard deviation of the factor.
+    """
 
-    presets: ClassVar[Presets] = graded("imagenet-c", sigma=(0.15, 0.2, 0.35, 0.45, 0.6))
+    sigma: float = number(0.3, low=0, high=10, identity=0, strongest=3)
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         table = 1 + normal_quantiles() * np.float32(self.sigma)
@@ -152,13 +147,12 @@ class ShotNoise(_Noise):
 
     The noise of white has a standard deviation of 1 / √photons. An amount from 0 to 1 runs along this, so
     that it grows as that of Gaussian noise does.
+
+    Attributes:
+        photons: How many photons make white.
     """
 
-    photons: float = number(
-        25.0, "How many photons make white.", low=0.2, high=_NO_NOISE, identity=_NO_NOISE, strongest=1
-    )
-
-    presets: ClassVar[Presets] = graded("imagenet-c", photons=(60.0, 25.0, 12.0, 5.0, 3.0))
+    photons: float = number(25.0, low=0.2, high=_NO_NOISE, identity=_NO_NOISE, strongest=1)
 
     @classmethod
     def strengths(cls, amount: float) -> dict[str, float | int]:
@@ -176,12 +170,14 @@ class ImpulseNoise(_Noise):
     """Some values become 0 and as many 255: salt and pepper (ImageNet-C).
 
     ImageNet-C hits single channels of pixels, Albumentations and Kornia whole pixels.
+
+    Attributes:
+        share: Share of what is hit.
+        hits: What is hit at once.
     """
 
-    share: float = number(0.06, "Share of what is hit.", low=0, high=1, identity=0)
-    hits: str = choice("channels", "What is hit at once.", ("channels", "pixels"))
-
-    presets: ClassVar[Presets] = graded("imagenet-c", share=(0.03, 0.06, 0.09, 0.17, 0.27))
+    share: float = number(0.06, low=0, high=1, identity=0)
+    hits: str = choice("channels", choices=("channels", "pixels"))
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         height, width, channels = image.shape
@@ -221,14 +217,14 @@ class JPEG(ImageTransform):
 
     The quality runs over all that JPEG has. At 100 the image is not stored at all, so that nothing changes.
     (Hu et al. draw from 1 to 1000 and cut at 100, so that nine of ten of their images are hardly changed.)
+
+    Attributes:
+        quality: Quality of the file.
     """
 
-    quality: int = number(
-        25, "Quality of the file.", low=1, high=100, identity=100, strongest=1, integer=True
-    )
+    quality: int = number(25, low=1, high=100, identity=100, strongest=1, integer=True)
 
     family = "digital"
-    presets: ClassVar[Presets] = graded("imagenet-c", quality=(25, 18, 15, 10, 7))
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         if max(image.shape) > 65500:
@@ -244,14 +240,14 @@ class Pixelate(ImageTransform):
 
     An amount from 0 to 1 runs over blocks of 2 to 100 pixels, each as many times as large as the one before:
     with parts of a pixel, a larger block can be closer to the image than a smaller one.
+
+    Attributes:
+        resolution: Share of the width and height that is left.
     """
 
-    resolution: float = number(
-        0.4, "Share of the width and height that is left.", low=0.001, high=1, identity=1, strongest=0.01
-    )
+    resolution: float = number(0.4, low=0.001, high=1, identity=1, strongest=0.01)
 
     family = "digital"
-    presets: ClassVar[Presets] = graded("imagenet-c", resolution=(0.6, 0.5, 0.4, 0.3, 0.25))
 
     @classmethod
     def strengths(cls, amount: float) -> dict[str, float | int]:
@@ -283,45 +279,22 @@ class Elastic(Transform):
     pixels; what comes out has a standard deviation of α / (σ √(12 π)). Here this is given itself, and all
     lengths are shares of the image's height, so that a large image is warped like a small one. Its first two
     presets move little but the whole.
+
+    Attributes:
+        displacement: Standard deviation of how far places move, as a share of the height.
+        smoothness: Standard deviation of the Gaussian that smooths the moves, as a share of the height.
+        tilt: How far the corners of a triangle in the middle are moved, as a share of the height.
+        border: What fills the part that nothing is moved to.
     """
 
-    displacement: float = number(
-        0.01,
-        "Standard deviation of how far places move, as a share of the height.",
-        low=0,
-        high=0.2,
-        identity=0,
-        strongest=0.03,
-    )
-    smoothness: float = number(
-        0.02,
-        "Standard deviation of the Gaussian that smooths the moves, as a share of the height.",
-        low=0.002,
-        high=1,
-    )
-    tilt: float = number(
-        0.0,
-        "How far the corners of a triangle in the middle are moved, as a share of the height.",
-        low=0,
-        high=0.3,
-        identity=0,
-        strongest=0.1,
-    )
-    border: str = choice("mirror", "What fills the part that nothing is moved to.", tuple(BORDERS))
+    displacement: float = number(0.01, low=0, high=0.2, identity=0, strongest=0.03)
+    smoothness: float = number(0.02, low=0.002, high=1)
+    tilt: float = number(0.0, low=0, high=0.3, identity=0, strongest=0.1)
+    border: str = choice("mirror", choices=tuple(BORDERS))
 
     family = "digital"
     keeps = Keeps.MOVED
     random = True
-    presets: ClassVar[Presets] = {
-        f"imagenet-c-{k}": {
-            "displacement": round(alpha / (sigma * math.sqrt(12 * math.pi)) / 224, 5),
-            "smoothness": round(244 * sigma / 224, 5),
-            "tilt": round(244 * affine / 224, 5),
-        }
-        for k, (alpha, sigma, affine) in enumerate(
-            ((2, 0.7, 0.1), (2, 0.08, 0.2), (0.05, 0.01, 0.02), (0.07, 0.01, 0.02), (0.12, 0.01, 0.02)), 1
-        )
-    }
 
     def change(self, frame: Frame, rng: np.random.Generator) -> Frame:
         x, y = self._sources(frame.width, frame.height, rng)

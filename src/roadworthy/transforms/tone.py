@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.images import Image
-from roadworthy.transforms.transform import ImageTransform, Presets, choice, graded, number, register
+from roadworthy.transforms.transform import ImageTransform, choice, number, register
 from roadworthy.visual_change import Tolerance
 
 _LUMA = np.array([0.299, 0.587, 0.114])
@@ -34,16 +34,16 @@ class Brightness(ImageTransform):
     In the space "rgb" β is added to all channels (DeepTest, section 3.2 and Table 4). In the space "value" it
     is added to the value of hue, saturation and value, which is the largest channel, and the others follow in
     proportion (ImageNet-C; Hu et al., section 3).
+
+    Attributes:
+        bias: What is added.
+        space: What it is added to: all channels, or the value of HSV.
     """
 
-    bias: float = number(40.0, "What is added.", unit="levels", low=-255, high=255, identity=0)
-    space: str = choice("rgb", "What it is added to: all channels, or the value of HSV.", ("rgb", "value"))
+    bias: float = number(40.0, unit="levels", low=-255, high=255, identity=0)
+    space: str = choice("rgb", choices=("rgb", "value"))
 
     family = "tone"
-    presets: ClassVar[Presets] = {
-        **{f"deeptest-{k}": {"bias": 10.0 * k} for k in range(1, 11)},
-        **{f"imagenet-c-{k}": {"bias": 25.5 * k, "space": "value"} for k in range(1, 6)},
-    }
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         if self.space == "rgb":
@@ -67,18 +67,16 @@ class Contrast(ImageTransform):
 
     The pivot is black in DeepTest (section 3.2 and Table 4: each pixel times α), and the mean of each channel
     in ImageNet-C and in Hu et al., section 3.
+
+    Attributes:
+        gain: The factor α; below 1 the image gets flatter.
+        pivot: The colour that stays as it is.
     """
 
-    gain: float = number(
-        0.5, "The factor α; below 1 the image gets flatter.", low=0, high=20, identity=1, strongest=0
-    )
-    pivot: str = choice("mean", "The colour that stays as it is.", ("mean", "black"))
+    gain: float = number(0.5, low=0, high=20, identity=1, strongest=0)
+    pivot: str = choice("mean", choices=("mean", "black"))
 
     family = "tone"
-    presets: ClassVar[Presets] = {
-        **{f"deeptest-{k}": {"gain": round(1 + 0.2 * k, 1), "pivot": "black"} for k in range(1, 11)},
-        **graded("imagenet-c", gain=(0.4, 0.3, 0.2, 0.1, 0.05)),
-    }
 
     @property
     def tolerance(self) -> Tolerance | None:
@@ -100,11 +98,12 @@ class RGBShift(ImageTransform):
     With "ends" each channel moves by the whole shift, up or down at random, so that the shift alone sets the
     strength; at 255 nothing is left of the image. With "uniform" each is drawn from [-shift, shift], as in
     Albumentations, which that paper used.
+
+    Attributes:
+        shift: How far a channel may move.
     """
 
-    shift: float = number(
-        40.0, "How far a channel may move.", unit="levels", low=0, high=400, identity=0, strongest=255
-    )
+    shift: float = number(40.0, unit="levels", low=0, high=400, identity=0, strongest=255)
     draw: str = choice("ends", _DRAW, _DRAWS)
 
     family = "tone"
@@ -131,14 +130,15 @@ class ColourJitter(ImageTransform):
     With "ends" each factor lies at one end of its range, so that the parameters alone set the strength; that
     of contrast at the lower, because a human sees no less in an image of more contrast. With "uniform" they
     are drawn from all of it, as in Albumentations, which that paper used with one b from 0.5 to 1.
+
+    Attributes:
+        hue: How far the hue may turn.
     """
 
     brightness: float = _jitter("brightness")
     contrast: float = _jitter("contrast")
     saturation: float = _jitter("saturation")
-    hue: float = number(
-        0.1, "How far the hue may turn.", unit="turns", low=0, high=0.5, identity=0, strongest=0.5
-    )
+    hue: float = number(0.1, unit="turns", low=0, high=0.5, identity=0, strongest=0.5)
     draw: str = choice("ends", _DRAW, _DRAWS)
 
     family = "tone"
@@ -164,15 +164,16 @@ class Saturate(ImageTransform):
     """The saturation of HSV becomes scale · saturation + shift (ImageNet-C), hue and value stay.
 
     A grey pixel has no hue and stays grey; in the code of ImageNet-C a shift turns it red.
+
+    Attributes:
+        scale: The factor of the saturation.
+        shift: What is added to it.
     """
 
-    scale: float = number(2.0, "The factor of the saturation.", low=0, high=50, identity=1, strongest=20)
-    shift: float = number(0.0, "What is added to it.", low=-1, high=1, identity=0, strongest=0.2)
+    scale: float = number(2.0, low=0, high=50, identity=1, strongest=20)
+    shift: float = number(0.0, low=-1, high=1, identity=0, strongest=0.2)
 
     family = "tone"
-    presets: ClassVar[Presets] = graded(
-        "imagenet-c", scale=(0.3, 0.1, 2.0, 5.0, 20.0), shift=(0.0, 0.0, 0.0, 0.1, 0.2)
-    )
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         # With V the largest channel and C the distance to the smallest, the saturation is C / V, and a

@@ -7,15 +7,20 @@ import json
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
+from functools import cache, lru_cache
+from inspect import cleandoc
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self, TypeVar, dataclass_transform
 
 import numpy as np
 
+from roadworthy._options import described
+from roadworthy._yaml import read_yaml
 from roadworthy.errors import (
     EngineError,
     InputError,
@@ -162,7 +167,7 @@ def spelled(value: float | int | str) -> str:
 
 def number(
     default: float,
-    description: str,
+    description: str = "",
     *,
     low: float,
     high: float,
@@ -173,6 +178,7 @@ def number(
 ) -> Any:
     """Declare a field of a transform that is a number; see :class:`Parameter`.
 
+    A description that is not given is the one under "Attributes:", at the end of the transform's docstring.
     A number with an identity sets the transform's strength; its strongest value is `high` unless given.
     """
     if identity is not None and strongest is None:
@@ -181,13 +187,13 @@ def number(
     return _field(Parameter("", description, default, kind, unit, low, high, identity, strongest))
 
 
-def choice(default: str, description: str, choices: tuple[str, ...]) -> Any:
-    """Declare a field of a transform that is one of a few words."""
+def choice(default: str, description: str = "", choices: tuple[str, ...] = ()) -> Any:
+    """Declare a field of a transform that is one of a few words; the description as for a number."""
     return _field(Parameter("", description, default, "choice", choices=choices))
 
 
-def word(default: str, description: str) -> Any:
-    """Declare a field of a transform that is any text, such as an element of the ontology."""
+def word(default: str, description: str = "") -> Any:
+    """Declare a field of a transform that is any text, such as an element of the ontology; likewise."""
     return _field(Parameter("", description, default, "word"))
 
 
@@ -199,22 +205,41 @@ def declared_parameters(kind: type) -> tuple[Parameter, ...]:
     """Return the parameters that the fields of a dataclass declare, in their order; realism is the last."""
     declared = [field for field in dataclasses.fields(kind) if _KEY in field.metadata]
     declared.sort(key=lambda field: field.name == "realism")
-    return tuple(dataclasses.replace(field.metadata[_KEY], name=field.name) for field in declared)
+    docstrings = (cleandoc(owner.__doc__ or "") for owner in kind.__mro__)
+    told = ChainMap(*(described(one, "Attributes")[1] for one in docstrings))
+    return tuple(
+        dataclasses.replace(
+            one, name=field.name, description=one.description or told.get(field.name, ("", ""))[1]
+        )
+        for field in declared
+        for one in [field.metadata[_KEY]]
+    )
 
 
 Presets = Mapping[str, Mapping[str, float | str]]
 Kind = TypeVar("Kind", bound="type[Transform]")
 
 
-def graded(prefix: str, **values: Sequence[float | str]) -> Presets:
-    """Return numbered presets, from the values that each parameter has in them.
+@cache
+def _presets() -> Mapping[str, Presets]:
+    """Return what presets.yaml says, by transform."""
+    file = read_yaml(Path(__file__).with_name("presets.yaml"), "file of presets", "transforms")
+    return {
+        kind: dict(one for name, values in told.items() for one in _numbered(name, values))
+        for kind, told in file.data.items()
+    }
 
-    Example:
-        >>> graded("paper", size=(3, 5))
-        {'paper-1': {'size': 3}, 'paper-2': {'size': 5}}
-    """
-    rows = zip(*values.values(), strict=True)
-    return {f"{prefix}-{k}": dict(zip(values, row, strict=True)) for k, row in enumerate(rows, 1)}
+
+def _numbered(name: str, values: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield a preset, or several with numbers, where parameters have lists of values."""
+    count = next((len(one) for one in values.values() if isinstance(one, list)), 0)
+    for k in range(count):
+        yield (
+            f"{name}-{k + 1}",
+            {key: one[k] if isinstance(one, list) else one for key, one in values.items()},
+        )
+    if not count:
+        yield name, values
 
 
 _PLAIN = re.compile(r"[\w./-]+( [\w./-]+)*")
@@ -474,11 +499,13 @@ class ImageTransform(Transform):
 
 @dataclass(frozen=True, kw_only=True)
 class BelievableTransform(Transform):
-    """A change that real frames get only where people believe the picture, unless any picture will do."""
+    """A change that real frames get only where people believe the picture, unless any picture will do.
 
-    realism: str = choice(
-        "believable", "On real frames, whether only what looks real is made, or whatever can be.", REALISM
-    )
+    Attributes:
+        realism: On real frames, whether only what looks real is made, or whatever can be.
+    """
+
+    realism: str = choice("believable", choices=REALISM)
 
     def doubts(self, frame: Frame) -> bool:
         """Return whether a frame is changed only where people believe the picture."""
@@ -508,6 +535,7 @@ def register(name: str, *, summary: str, aliases: tuple[str, ...] = ()) -> Calla
         if "__dataclass_fields__" not in vars(kind):
             dataclass(frozen=True, kw_only=True)(kind)
         kind.name, kind.summary = name, summary
+        kind.presets = {**kind.presets, **_presets().get(name, {})}
         return transforms.register(name, summary=summary, aliases=aliases)(kind)
 
     return decorate

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from roadworthy._frozen import FrozenDict
+from roadworthy._yaml import read_yaml
 from roadworthy.errors import OntologyError
 from roadworthy.frames import Frame
 from roadworthy.ontology import MOST_WORDS, Element, Ontology, normalized, ontology
@@ -26,11 +25,15 @@ class Numbers:
     """The numbers of one section of believable.yaml, by their names."""
 
     def __init__(self, section: str) -> None:
-        text = Path(__file__).with_name("believable.yaml").read_text("utf-8")
-        self.__dict__.update(yaml.safe_load(text)[section])
+        self.__dict__.update(_numbers()[section])
 
     def __getattr__(self, name: str) -> float:
         raise AttributeError(f"believable.yaml has no {name}")
+
+
+@cache
+def _numbers() -> Mapping[str, Any]:
+    return read_yaml(Path(__file__).with_name("believable.yaml"), "file of numbers", "sections").data
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._frozen import FrozenDict
+from roadworthy._yaml import read_yaml
 from roadworthy.errors import EngineError, InputError, suggest
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.images import Image
@@ -203,18 +204,11 @@ def _levelled(asked: ElementDescription, by: ElementDescription) -> ElementDescr
     return ElementDescription(asked.element, FrozenDict({**asked.properties, "level": "normal"}), asked.words)
 
 
-WORDS: Mapping[str, str] = {
-    "operation": "add, remove or replace",
-    "element": "what is added, removed or replaced, in the words of the rule without article",
-    "by": "what comes in its place",
-    "relation": "how it stands to the reference",
-    "reference": "where it is added",
-    "side": "on which side",
-    "distance": "metres from the camera, 0 where it is open",
-    "seed": "a number from 0 to 2147483647; the same seed must give the same image",
-    "width": "of the image in pixels",
-    "height": "of the image in pixels",
-}
+TOLD: Mapping[str, Mapping[str, str]] = read_yaml(
+    Path(__file__).with_name("words.yaml"), "file of words", "sections"
+).data
+"""What words in braces stand for, by who is told: every engine, a program or a service."""
+WORDS = TOLD["engine"]
 """What every engine may be told."""
 
 _BRACES = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")

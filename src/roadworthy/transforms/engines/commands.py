@@ -33,15 +33,7 @@ from roadworthy.transforms.engines import backend
 from roadworthy.transforms.objects.filling import FILL, fill_network
 from roadworthy.transforms.operations import AddOperation, Operation, RemoveOperation
 
-PLACEHOLDERS: Mapping[str, str] = {
-    "image": "the image to change, a PNG file",
-    "labels": "its label map, a PNG file of one channel whose values are the ontology's label ids",
-    "mask": "what may change, a PNG file of one channel: 255 where it may, 0 elsewhere",
-    "output": "where the program writes the changed image, a PNG file",
-    "labels_output": "where it may write the changed label map, like labels",
-    **backend.WORDS,
-    "folder": "the folder of the file that describes the engine",
-}
+PLACEHOLDERS: Mapping[str, str] = {**backend.TOLD["program"], **backend.WORDS}
 """What a word of a command may hold in braces."""
 
 TIMEOUT = 60.0

@@ -23,12 +23,7 @@ from roadworthy.images import Image, decode_image, encode_image
 from roadworthy.transforms.engines import backend
 from roadworthy.transforms.operations import AddOperation, Operation
 
-PICTURES: Mapping[str, str] = {
-    "image": "the image to change, a PNG file",
-    "mask": "what may change, a PNG file of one channel: 255 where it may, 0 elsewhere",
-    "hole": "the image with what may change cut out: a PNG file that is transparent there",
-    "labels": "the label map before the change, a PNG file whose values are the ontology's label ids",
-}
+PICTURES = backend.TOLD["service"]
 PLACEHOLDERS: Mapping[str, str] = {**PICTURES, **backend.WORDS}
 """What a field may hold in braces."""
 ENVIRONMENT = "env:"

@@ -9,7 +9,6 @@ import dataclasses
 import math
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
-from typing import ClassVar
 
 import cv2
 import numpy as np
@@ -47,7 +46,7 @@ from roadworthy.transforms.objects.shadows import draw_shadows, sun_side
 from roadworthy.transforms.objects.surroundings import GroundSurroundings, Window, surroundings
 from roadworthy.transforms.objects.traffic import agreeing
 from roadworthy.transforms.perspective import GROUND
-from roadworthy.transforms.transform import Presets, choice, number, register, word
+from roadworthy.transforms.transform import choice, number, register, word
 from roadworthy.transforms.wording import Numbers, described, metadata_with
 
 Floats = NDArray[np.float32]
@@ -336,39 +335,32 @@ class Add(OpensLater, ObjectEdit):
         >>> changed = make_transform("add", element="pedestrian")(frame, 1)
         >>> len(changed.boxes) - len(frame.boxes)
         1
+
+    Attributes:
+        element: What is added: words of the ontology, such as red car.
+        relation: How it stands to the reference.
+        reference: A place (roadside, road, lane, sidewalk, crosswalk, terrain), ego-vehicle, or things.
+        side: On which side of our path, or of the reference.
+        distance: From the camera; 0 leaves it open.
+        within: From the camera at most; 0 leaves it open.
+        company: In a group, things stand by those added so before.
+        pose: What somebody does, as solid models show it.
+        smallest: Least height in the image; 0 is 10% of its height (built-in world: 5%), at least 20 (12)
+            pixels.
+        gallery: Where cut-outs come from: own, the frame's data, and what is shipped where it has none;
+            shipped; folders of galleries, or other data, joined by commas.
     """
 
-    element: str = word("pedestrian", "What is added: words of the ontology, such as red car.")
-    relation: str = choice("on", "How it stands to the reference.", RELATIONS)
-    reference: str = word(
-        ROADSIDE, "A place (roadside, road, lane, sidewalk, crosswalk, terrain), ego-vehicle, or things."
-    )
-    side: str = choice("either", "On which side of our path, or of the reference.", SIDES)
-    distance: float = number(0, "From the camera; 0 leaves it open.", low=0, high=100, unit="m")
-    within: float = number(0, "From the camera at most; 0 leaves it open.", low=0, high=100, unit="m")
-    company: str = choice("any", "In a group, things stand by those added so before.", COMPANIES)
-    pose: str = choice("any", "What somebody does, as solid models show it.", ("any", *POSES))
-    smallest: float = number(
-        0,
-        "Least height in the image; 0 is 10% of its height (built-in world: 5%), at least 20 (12) pixels.",
-        low=0,
-        high=2000,
-        unit="px",
-    )
-    gallery: str = word(
-        OWN,
-        "Where cut-outs come from: own, the frame's data, and what is shipped where it has none; shipped; "
-        "folders of galleries, or other data, joined by commas.",
-    )
-
-    presets: ClassVar[Presets] = {
-        "pedestrian": {"element": "pedestrian"},
-        "pedestrian-ahead": {"element": "pedestrian", "relation": "in front of", "reference": "ego-vehicle"},
-        "bicyclist": {"element": "bicyclist"},
-        "vehicle-ahead": {"element": "vehicle", "relation": "in front of", "reference": "ego-vehicle"},
-        "speed-limit-sign": {"element": "speed limit sign"},
-        "traffic-light": {"element": "traffic light"},
-    }
+    element: str = word("pedestrian")
+    relation: str = choice("on", choices=RELATIONS)
+    reference: str = word(ROADSIDE)
+    side: str = choice("either", choices=SIDES)
+    distance: float = number(0, low=0, high=100, unit="m")
+    within: float = number(0, low=0, high=100, unit="m")
+    company: str = choice("any", choices=COMPANIES)
+    pose: str = choice("any", choices=("any", *POSES))
+    smallest: float = number(0, low=0, high=2000, unit="px")
+    gallery: str = word(OWN)
 
     def __post_init__(self) -> None:
         super().__post_init__()

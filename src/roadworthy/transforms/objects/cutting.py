@@ -24,13 +24,12 @@ from roadworthy.transforms.objects.gallery import Color, CutOut, Facing, Gallery
 from roadworthy.transforms.objects.request import window_of
 from roadworthy.transforms.objects.surroundings import GroundSurroundings, Window
 from roadworthy.transforms.perspective import GROUND
+from roadworthy.transforms.wording import Numbers
+
+_N = Numbers("cutting")
 
 POLED = ("traffic sign", "traffic light")
 """The elements that stand on a pole."""
-
-_CROWDED = 0.12  # share of the outline that may touch other things
-_BOARD = 0.35  # least height of a sign's board, in terms of the least height of a cut-out
-_HIDDEN = 0.03  # share that may be hidden or outside, where that is known
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ def things_of(site: GroundSurroundings, element: str, smallest: int) -> Iterator
             if boxes.classes[index] != element:
                 continue
             shares = [share[index] for share in (boxes.occlusion, boxes.truncation) if share is not None]
-            if any(share > _HIDDEN for share in shares):
+            if any(share > _N.hidden for share in shares):
                 yield Refusal("partly hidden")
                 continue
             mask = frame.instances == boxes.track_ids[index]
@@ -126,7 +125,7 @@ def _trouble(site: GroundSurroundings, thing: ClearObject, smallest: int) -> Ref
         return Refusal("at the edge of the image")
     if _on_ground(site, thing) < 0.6:
         return Refusal("does not stand on visible ground")
-    if _crowded(site, thing) > _CROWDED:
+    if _crowded(site, thing) > _N.crowded:
         return Refusal("touches other things")
     pixels = int(np.count_nonzero(thing.mask))
     # One thing that is known to be one may be wider, such as a person who strides.
@@ -135,7 +134,7 @@ def _trouble(site: GroundSurroundings, thing: ClearObject, smallest: int) -> Ref
         return Refusal("unlikely shape")
     if not thing.single and (covered(thing.mask) < looks.solid or _several(thing)):
         return Refusal("more than one thing")
-    if thing.parts is not None and np.count_nonzero(thing.parts.any(axis=1)) < _BOARD * smallest:
+    if thing.parts is not None and np.count_nonzero(thing.parts.any(axis=1)) < _N.board * smallest:
         return Refusal("too small")
     if not looks.metres[0] <= height_of(site, thing) <= looks.metres[1]:
         return Refusal("unlikely size")
@@ -381,10 +380,6 @@ def _lamp(rgba: NDArray[np.uint8]) -> str:
     return {"red": "red", "orange": "yellow", "yellow": "yellow", "green": "green"}.get(name, "")
 
 
-_DARK = 45.0  # mean grey level of the ground: below it, colours are hardly known
-_FLAT = 7.0  # standard deviation of a thing's grey levels
-
-
 @dataclass
 class Harvest:
     """What came out of a data set.
@@ -504,7 +499,7 @@ def _taken(site: GroundSurroundings, thing: ClearObject, name: str, source: str)
     """Return the cut-out of a thing, if its pixels are good enough."""
     metres = height_of(site, thing)
     ambience = site.ground_color(thing.box, metres)
-    if sum(ambience) / 3 < _DARK:
+    if sum(ambience) / 3 < _N.dark:
         return Refusal("too dark")
     crop, mask, offset = cropped(site.frame.image, thing)
     own = mask if thing.element in POLED else outlined(crop, mask)
@@ -518,7 +513,7 @@ def _taken(site: GroundSurroundings, thing: ClearObject, name: str, source: str)
     left, top, width, height = cv2.boundingRect((alpha > 127).view(np.uint8))
     rgba = np.ascontiguousarray(rgba[top : top + height, left : left + width])
     grey = cv2.cvtColor(rgba, cv2.COLOR_RGBA2GRAY)[rgba[..., 3] > 127]
-    if grey.std() < _FLAT:
+    if grey.std() < _N.flat:
         return Refusal("hardly any contrast")
     more: dict[str, Any] = {}
     if thing.parts is not None:

@@ -26,6 +26,9 @@ from roadworthy.labelling.cache import Arrays, cached
 from roadworthy.transforms.objects.cutting import Refusal, covered, harvest_frame, has_both_lamps
 from roadworthy.transforms.objects.gallery import CutOut, Gallery
 from roadworthy.transforms.perspective import Perspective
+from roadworthy.transforms.wording import Numbers
+
+_N = Numbers("harvesting")
 
 ELEMENTS = ("pedestrian", "vehicle", "bicyclist")
 """What is cut out of data without being asked for; all else comes from the gallery."""
@@ -34,15 +37,8 @@ _FRAMES = {False: 400, True: 160}  # of a data set, at most, that are looked at;
 _MOST = 24  # cut-outs of each element that are kept, the highest: small ones have neither face nor feet
 _SMALLEST = 40  # pixels high,
 _SMALLEST_ESTIMATED = 1 / 6  # and of the image's height: what a network labels is coarser
-_SMALLEST_PERSON = 0.18  # likewise of people: the labels of smaller ones lose feet and faces
 _LEAST = 4  # different cut-outs: fewer may be mistakes of whoever labelled the frames
-_SOLID = 0.66  # share of the convex hull that a person covers: less is two people, or one with a hole
-_UPPER, _SOLID_ABOVE = 0.6, 0.84  # likewise of the upper part of a person, in which there are no legs
 _LEGS = (0.4, 1.0)  # of the width of the body: less is a person whose other leg is hidden, more is a robe
-# Of the height: the width of a head, and how far it is from above the body; else two.
-_HEAD, _ASIDE = 0.18, 0.04
-_BRIGHT_HEAD = 2.1  # times the road's light: a head in the sun, which glows elsewhere, or none but a collar
-_BLUNT = 0.04  # of the contrast that one step between pixels must make somewhere
 _AROUND = 9  # frames that tell where the horizon is
 _APART = 15  # frames, at most, before and after one from which nothing comes: it may be there already
 
@@ -189,7 +185,7 @@ def _packed(frame: Frame) -> Arrays:
     for _, one in harvest_frame(frame, ELEMENTS, smallest=smallest, source=""):
         if isinstance(one, Refusal) or not _good(one):
             continue
-        if one.element == "pedestrian" and one.shape[0] < _SMALLEST_PERSON * frame.height:
+        if one.element == "pedestrian" and one.shape[0] < _N.smallest_person * frame.height:
             continue
         arrays[f"pixels{len(facts)}"] = one.rgba
         facts.append({**one.facts(), "ambience": one.ambience, "bearing": one.bearing})
@@ -206,15 +202,19 @@ def _good(one: CutOut) -> bool:
         return False
     if one.element == "pedestrian":
         own = one.rgba[..., 3] > 127
-        upper = own[: round(_UPPER * len(own))]
-        if covered(own) < _SOLID or covered(upper) < _SOLID_ABOVE or not _LEGS[0] <= _legs(own) <= _LEGS[1]:
+        upper = own[: round(_N.upper * len(own))]
+        if (
+            covered(own) < _N.solid
+            or covered(upper) < _N.solid_above
+            or not _LEGS[0] <= _legs(own) <= _LEGS[1]
+        ):
             return False
         crown, body = own[: max(1, len(own) // 7)], own[len(own) // 5 : len(own) * 11 // 20]
         aside = np.argwhere(crown)[:, 1].mean() - np.argwhere(body)[:, 1].mean()
-        if crown.sum(axis=1).max() > _HEAD * len(own) or abs(aside) > _ASIDE * len(own):
+        if crown.sum(axis=1).max() > _N.head * len(own) or abs(aside) > _N.aside * len(own):
             return False
         head = grey[: len(crown)][crown]
-        if head.size and np.percentile(head, 90) > _BRIGHT_HEAD * sum(one.ambience) / 3:
+        if head.size and np.percentile(head, 90) > _N.bright_head * sum(one.ambience) / 3:
             return False
     inside = cv2.erode((one.rgba[..., 3] > 250).astype(np.uint8), np.ones((3, 3), np.uint8)) > 0
     if np.count_nonzero(inside) < 100:
@@ -222,7 +222,7 @@ def _good(one: CutOut) -> bool:
     levels = grey[inside]
     contrast = float(np.percentile(levels, 98) - np.percentile(levels, 2))
     steps = np.abs(cv2.Laplacian(grey, cv2.CV_32F))[inside]
-    return contrast > 25 and float(np.percentile(steps, 95)) > _BLUNT * contrast
+    return contrast > 25 and float(np.percentile(steps, 95)) > _N.blunt * contrast
 
 
 def _legs(own: Mask) -> float:

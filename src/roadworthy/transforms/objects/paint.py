@@ -15,7 +15,10 @@ from roadworthy.transforms.objects.gallery import CutOut
 from roadworthy.transforms.objects.inpainting import base_of
 from roadworthy.transforms.objects.request import Window, parts_of
 from roadworthy.transforms.perspective import Perspective
+from roadworthy.transforms.wording import Numbers
 from roadworthy.world.mesh import PAINTS
+
+_N = Numbers("paint")
 
 Floats = NDArray[np.float32]
 
@@ -24,15 +27,7 @@ _LAMPS = {"red": (-25.0, 18.0), "yellow": (18.0, 65.0), "green": (80.0, 200.0)}
 _ORDER = ("red", "yellow", "green")  # from top to bottom
 _SHINES = {"red": (1.0, 0.16, 0.13), "yellow": (1.0, 0.75, 0.15), "green": (0.15, 0.95, 0.55)}
 _LEAST_LIGHT = 4  # pixels
-_OUT = 0.1  # of its light, that a lamp seems to have when it is out
-_USUAL_GREY = 95.0
-_GLEAM = 18.0  # of 100 levels of lightness
-_BRIGHTEST = 1.3  # times the paint's own brightness
-_COLORFUL = 18.0  # levels of colour
 _BRAKE = (255, 58, 40)
-_LOWER, _LAMP, _SPECK = 0.45, 0.3, 0.001  # where brake lights are, how wide at most, how large at least
-_LEVEL = 0.06  # of its height, that one of them is higher than the other at most
-_HALO = 0.035  # of a vehicle's height, around a lit brake light
 _LINE_COLORS = {"white": (1.0, 1.0, 1.0), "yellow": (1.0, 0.80, 0.25)}
 
 
@@ -98,7 +93,7 @@ def _switched(image: Image, part: Mask, lamp: Mask, down: int, color: str) -> Im
     value = image.max(axis=2).astype(np.float32)
     result = image.astype(np.float32)
     # A lamp that is out still has the colour of its glass, faintly.
-    result[lamp] = dark + _OUT * image[lamp]
+    result[lamp] = dark + _N.out * image[lamp]
     rows, columns = np.nonzero(lamp)
     inside = (rows + down >= 0) & (rows + down < part.shape[0])
     inside &= part[np.clip(rows + down, 0, part.shape[0] - 1), columns]
@@ -131,7 +126,7 @@ def exposure(image: Image) -> float:
     """Return how bright things are in an image, 1 for what is usual by day, less for a dark one."""
     few = image[:: max(1, len(image) // 90), :: max(1, image.shape[1] // 120)]
     grey = cv2.cvtColor(few, cv2.COLOR_RGB2GRAY)
-    return min(1.0, float(np.median(grey)) / _USUAL_GREY)
+    return min(1.0, float(np.median(grey)) / _N.usual_grey)
 
 
 def repainted(image: Image, part: Mask, color: str, light: float) -> Image:
@@ -150,8 +145,8 @@ def repainted(image: Image, part: Mask, color: str, light: float) -> Image:
     paint = _commonest(lab[_middle(part)])
     like = _like(lab, paint) * part
     # Shade is told by ratios, but not on black paint, where every gleam would be many times brighter.
-    gleam = _GLEAM * light
-    shade = light * np.minimum((lab[..., 0] + gleam) / (float(paint[0]) + gleam), _BRIGHTEST)
+    gleam = _N.gleam * light
+    shade = light * np.minimum((lab[..., 0] + gleam) / (float(paint[0]) + gleam), _N.brightest)
     rgb = shade[..., None] * np.array(PAINTS[color], np.float32)
     mixed = image + like[..., None] * (rgb - image)
     return _bytes(mixed)
@@ -170,7 +165,7 @@ def _middle(part: Mask) -> Mask:
 def _like(lab: Floats, paint: Floats) -> Floats:
     """Return how much each pixel is like a paint, 0 to 1."""
     strength = float(np.hypot(paint[1], paint[2]))
-    if strength > _COLORFUL:
+    if strength > _N.colorful:
         # A strong colour is told from glass and tyres by its hue alone, in light and in shade.
         along = (lab[..., 1] * paint[1] + lab[..., 2] * paint[2]) / strength
         across = np.abs(lab[..., 1] * paint[2] - lab[..., 2] * paint[1]) / strength
@@ -193,12 +188,7 @@ def _commonest(lab: Floats) -> Floats:
     return np.asarray(np.median(lab[near], axis=0), np.float32)
 
 
-_DASH, _PERIOD = 3.0, 9.0  # metres: a dash, and a dash with the gap after it
-_LONGEST_DASH = 7.0  # metres; a stroke that is longer is a solid line
-_YELLOW = 0.22  # how much blue lacks, as a share of the brightest channel
 _LEAST_ROWS = 4  # a stroke of fewer is too far away to tell
-_LONGEST_GAP = 15.0  # metres between two dashes of one line
-_ASIDE = 0.6  # metres by which a dash may lie beside the way that the one before it points
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,8 +242,8 @@ def _strokes(frame: Frame, mask: Mask) -> list[_Stroke]:
         along = view.distance(far) - view.distance(near)
         across = view.metres(abs(ends[0][0] - ends[1][0]), (near + far) / 2)
         upper, lower = (ends[0][0], top + few / 2), (ends[1][0], bottom - few / 2)
-        solid, clear = float(np.hypot(along, across)) > _LONGEST_DASH, bottom - top >= _LEAST_ROWS
-        color, widths = "yellow" if lacking > _YELLOW else "white", (ends[0][1], ends[1][1])
+        solid, clear = float(np.hypot(along, across)) > _N.longest_dash, bottom - top >= _LEAST_ROWS
+        color, widths = "yellow" if lacking > _N.yellow else "white", (ends[0][1], ends[1][1])
         found.append(_Stroke(number, window, pixels, upper, lower, widths, solid, clear, color))
     return found
 
@@ -262,11 +252,11 @@ def cut_into_dashes(frame: Frame, mask: Mask, rng: np.random.Generator) -> Mask:
     """Return which pixels of solid lines must go so that dashes are left, as long as on real roads."""
     view = Perspective.of(frame)
     distance = view.distances(frame.height)
-    phase = rng.uniform(0, _PERIOD)
+    phase = rng.uniform(0, _N.period)
     # Where a row is longer on the ground than a dash, dashes and gaps cannot be told apart.
     seen = np.isfinite(distance)
-    seen[:-1] &= distance[:-1] - np.where(seen[1:], distance[1:], 0) < _DASH
-    gone = seen & (np.mod(np.where(seen, distance, 0) + phase, _PERIOD) >= _DASH)
+    seen[:-1] &= distance[:-1] - np.where(seen[1:], distance[1:], 0) < _N.dash
+    gone = seen & (np.mod(np.where(seen, distance, 0) + phase, _N.period) >= _N.dash)
     return mask & gone[:, None]
 
 
@@ -312,7 +302,7 @@ def hidden_lines(frame: Frame, lines: Mask, gone: Mask) -> Mask:
 
 def _before(stroke: _Stroke, view: Perspective, height: int) -> _Stroke:
     """Return where the gap before the nearest dash of a line begins, on the way that the dash points."""
-    distance = max(view.distance(stroke.bottom[1]) - (_PERIOD - _DASH), 0.1)
+    distance = max(view.distance(stroke.bottom[1]) - (_N.period - _N.dash), 0.1)
     row = min(view.row(distance), float(height))
     lean = (stroke.top[0] - stroke.bottom[0]) / (stroke.bottom[1] - stroke.top[1])
     place = (stroke.bottom[0] - lean * (row - stroke.bottom[1]), row)
@@ -334,14 +324,14 @@ def _following(stroke: _Stroke, strokes: list[_Stroke], view: Perspective) -> _S
     if rows < 1 or stroke.top[1] <= view.horizon + 1:
         return None
     lean = (stroke.top[0] - stroke.bottom[0]) / rows
-    best, least = None, _ASIDE
+    best, least = None, _N.aside
     for other in strokes:
         x, y = other.bottom
         if not view.horizon + 1 < y < stroke.top[1] or other.color != stroke.color:
             continue
         away = view.distance(y) - view.distance(stroke.top[1])
         aside = view.metres(abs(stroke.top[0] + lean * (stroke.top[1] - y) - x), y)
-        if away < _LONGEST_GAP and aside + 0.02 * away < least:
+        if away < _N.longest_gap and aside + 0.02 * away < least:
             best, least = other, aside + 0.02 * away
     return best
 
@@ -353,15 +343,15 @@ def braking(vehicle: CutOut) -> CutOut | None:
     red, others = pixels[..., 0].astype(np.int16), pixels[..., 1:3].max(axis=2).astype(np.int16)
     lamps = (red > 60) & (red > 3 * others) & (pixels[..., 3] > 200)
     _, numbers, found, centres = cv2.connectedComponentsWithStats(lamps.view(np.uint8))
-    low, small = centres[:, 1] > _LOWER * height, found[:, cv2.CC_STAT_WIDTH] < _LAMP * width
-    wide = found[:, cv2.CC_STAT_AREA] > _SPECK * height * width
+    low, small = centres[:, 1] > _N.lower * height, found[:, cv2.CC_STAT_WIDTH] < _N.lamp * width
+    wide = found[:, cv2.CC_STAT_AREA] > _N.speck * height * width
     chosen = np.flatnonzero(low & small & wide)
     level = centres[chosen, 1].max(initial=0.0) - centres[chosen, 1]
-    chosen = chosen[level < _LEVEL * height]
+    chosen = chosen[level < _N.level * height]
     if len(chosen) < 2 or vehicle.properties.get("color") == "red":
         return None
     shining = np.isin(numbers, chosen).astype(np.float32)
-    halo = cv2.GaussianBlur(shining, (0, 0), _HALO * height)[..., None] * (1 - shining[..., None])
+    halo = cv2.GaussianBlur(shining, (0, 0), _N.halo * height)[..., None] * (1 - shining[..., None])
     colors = pixels[..., :3] + halo * (np.array(_BRAKE, np.float32) - pixels[..., :3])
     colors[shining > 0] = _BRAKE
     pixels[..., :3] = np.clip(colors, 0, 255)

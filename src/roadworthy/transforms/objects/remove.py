@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import cv2
 import numpy as np
@@ -31,7 +31,7 @@ from roadworthy.transforms.objects.parts import PART_TEXT, PARTS, check_part, pa
 from roadworthy.transforms.objects.request import Edited, ObjectEdit, box_window, parts_of, window_of
 from roadworthy.transforms.objects.selection import ObjectSelection, check_element, select
 from roadworthy.transforms.perspective import GROUND, ROAD, Perspective
-from roadworthy.transforms.transform import Presets, choice, number, register, word
+from roadworthy.transforms.transform import choice, number, register, word
 from roadworthy.transforms.wording import Numbers, metadata_without
 
 Ids = NDArray[np.uint8 | np.uint16]
@@ -469,20 +469,15 @@ class Remove(ObjectEdit):
     What lay behind them is a guess: what is beside them goes on. A frame in which something else would be
     left without its feet does not qualify. The contact shadow goes with a thing, as far as it is darker than
     the ground and touches it; long shadows, mostly of trees and houses, stay. A sign goes with its post.
+
+    Attributes:
+        element: What is taken out, as a word of the ontology with or without properties.
+        least_share: The share of the image below which things are too small to remove.
     """
 
-    element: str = word("vehicle", "What is taken out, as a word of the ontology with or without properties.")
-    least_share: float = number(
-        LEAST_SHARE, "The share of the image below which things are too small to remove.", low=0, high=1
-    )
+    element: str = word("vehicle")
+    least_share: float = number(LEAST_SHARE, low=0, high=1)
     part: str = choice("all", PART_TEXT, PARTS)
-
-    presets: ClassVar[Presets] = {
-        "lines": {"element": "line"},
-        "vehicles": {"element": "vehicle"},
-        "trees": {"element": "tree"},
-        "buildings": {"element": "building"},
-    }
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import ClassVar
 
 import cv2
 import numpy as np
@@ -41,8 +40,10 @@ from roadworthy.transforms.objects.selection import (
 )
 from roadworthy.transforms.objects.surroundings import GroundSurroundings, surroundings
 from roadworthy.transforms.perspective import Perspective, real_height
-from roadworthy.transforms.transform import Presets, choice, number, register, word
-from roadworthy.transforms.wording import ElementDescription, metadata_without
+from roadworthy.transforms.transform import choice, number, register, word
+from roadworthy.transforms.wording import ElementDescription, Numbers, metadata_without
+
+_N = Numbers("replacing")
 
 Floats = NDArray[np.float32]
 Places = NDArray[np.intp]
@@ -52,14 +53,7 @@ _CROWN = (0.35, 0.6)  # width of a crown, as a share of its tree's height
 _RADII = (0.05, 0.035, 0.024, 0.016)  # of the image's width: clumps of leaves that are copied as a whole
 _LEAST_CLUMPS = 60  # places to copy a clump from; with fewer, one would see the same again and again
 _CLUMPS = 48  # different ones
-_MOST_SKY = 0.03  # of the surroundings of a leaf: more, and one sees through the tree
-_LEAST_COLOR = 0.2  # how much blue lacks in the mean colour of leaves, as a share of it
 _CLUMPS_ACROSS = 8  # a tree of the gallery is taken for so many clumps wide
-_CROWN_OF_GALLERY = 0.72  # of the height of a tree of the gallery: below is its trunk
-_LEAVES = 0.1  # contrast of single leaves
-_DAY, _BRIGHTEST = 120.0, 1.15  # mean of an image by day, and how much brighter leaves may become
-_ROUGH = 0.9  # how much an outline frays
-_TOP, _FOOT = 1.06, 0.72  # brightness at the top of a tree and at its foot
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +105,7 @@ def _frayed(mask: Mask, rng: Generator) -> Mask:
     rough = cv2.GaussianBlur(noise, (0, 0), size) * (2.5 * size)
     soft = cv2.GaussianBlur(mask.astype(np.float32), (0, 0), 2 * size)
     # Only the outline frays: inside, leaves leave no holes.
-    frayed: Mask = (soft + 0.25 * _ROUGH * rough > 0.5) | (soft > 0.98)
+    frayed: Mask = (soft + 0.25 * _N.rough * rough > 0.5) | (soft > 0.98)
     return frayed
 
 
@@ -131,7 +125,7 @@ def foliage_of(image: Image, trees: Mask, sky: Mask, view: Perspective) -> Folia
             return Foliage(image, centres, radius)
     leaves = _from_gallery(max(2, round(_RADII[1] * image.shape[1])))
     # The gallery's pictures were taken by day: leaves are as bright as what is seen here allows.
-    light = min(float(image.mean()) / _DAY, _BRIGHTEST)
+    light = min(float(image.mean()) / _N.day, _N.brightest)
     return replace(leaves, image=np.clip(np.rint(leaves.image * light), 0, 255).astype(np.uint8))
 
 
@@ -143,7 +137,7 @@ def _see_through(image: Image, trees: Mask, sky: Mask) -> Mask:
     bright = float(np.median(grey[sky])) * 0.62
     light = ((grey > bright) & trees).astype(np.float32)
     size = max(3, image.shape[1] // 24 | 1)
-    through: Mask = cv2.blur(light, (size, size)) > _MOST_SKY
+    through: Mask = cv2.blur(light, (size, size)) > _N.most_sky
     return through
 
 
@@ -153,7 +147,7 @@ def _leafy(image: Image, crowns: Mask) -> bool:
     if not len(pixels):
         return False
     red, green, blue = pixels[:: max(1, len(pixels) // 4000)].mean(axis=0)
-    return bool(max(red, green) - blue > _LEAST_COLOR * max(red, green))
+    return bool(max(red, green) - blue > _N.least_color * max(red, green))
 
 
 @lru_cache(maxsize=2)
@@ -165,7 +159,7 @@ def _from_gallery(radius: int) -> Foliage:
     for one in Gallery.shipped().select("tree"):
         high = round(wide * one.rgba.shape[0] / one.rgba.shape[1])
         rgba = cv2.resize(one.rgba, (wide, high), interpolation=cv2.INTER_AREA)
-        rgba = rgba[: round(_CROWN_OF_GALLERY * high)]
+        rgba = rgba[: round(_N.crown_of_gallery * high)]
         depth = cv2.distanceTransform((rgba[..., 3] > 250).astype(np.uint8), cv2.DIST_L2, 3)
         pictures.append(rgba[..., :3])
         inside = np.argwhere(depth > min(radius, 0.7 * float(depth.max())))
@@ -173,7 +167,7 @@ def _from_gallery(radius: int) -> Foliage:
         down += len(rgba)
     picture = np.vstack(pictures).astype(np.float32)
     noise = rng.standard_normal(picture.shape[:2], np.float32)
-    picture *= 1 + _LEAVES * (cv2.GaussianBlur(noise, (0, 0), 1.2) * 3 + 0.5 * noise)[..., None]
+    picture *= 1 + _N.leaves * (cv2.GaussianBlur(noise, (0, 0), 1.2) * 3 + 0.5 * noise)[..., None]
     return Foliage(np.clip(np.rint(picture), 0, 255).astype(np.uint8), np.concatenate(centres), radius)
 
 
@@ -245,10 +239,7 @@ def _shade(region: Mask) -> Floats:
     foot = (height - region[::-1].argmax(axis=0)).astype(np.float32)
     top, foot = (cv2.blur(one[None], (15, 1))[0] for one in (top, foot))
     down = np.clip((rows - top) / np.maximum(foot - top, 1), 0, 1)
-    return np.asarray(_TOP + (_FOOT - _TOP) * down**1.5, np.float32)
-
-
-_HALF_LANE = 2.0  # metres; what is farther on the other side of our path comes towards us
+    return np.asarray(_N.top + (_N.foot - _N.top) * down**1.5, np.float32)
 
 
 def _exchanged(
@@ -315,7 +306,7 @@ def _view(
     across = middle - site.frame.width / 2
     index = int(np.abs(site.rows - thing.foot).argmin()) if len(site.rows) else -1
     path = float(site.path[index]) if index >= 0 else site.frame.width / 2
-    lane = site.view.pixels(_HALF_LANE, thing.foot)
+    lane = site.view.pixels(_N.half_lane, thing.foot)
     ours = middle < path + lane if site.traffic == "left" else middle > path - lane
     facing = "away" if ours else "toward"
     known = [one for one in views if one.facing in (facing, "")] or views
@@ -332,7 +323,6 @@ _NEVER = ("sky", "ego-vehicle")
 _UPRIGHT = ("traffic sign", "traffic light", "pole", "tree")
 _FLAT = ("road", "sidewalk", "terrain")
 _STANDING = ("tree", "building")
-_LEAST_LOOK = 0.004  # of the image: so much of a class shows what it looks like
 
 
 @register("replace", summary="things of an element give way to others, or get another look")
@@ -349,22 +339,19 @@ class Replace(ObjectEdit):
 
     Label map, instances, boxes and depth follow. Outside the things, an edge round them, the shadows that
     touch them, and what comes in their place, nothing changes.
+
+    Attributes:
+        element: What gives way, as a word of the ontology with or without properties.
+        by: What comes in its place.
+        gallery: Where cut-outs come from: shipped, or folders joined by commas.
+        least_share: The share of the image below which things are too small to replace.
     """
 
-    element: str = word("building", "What gives way, as a word of the ontology with or without properties.")
-    by: str = word("tree", "What comes in its place.")
-    gallery: str = word("shipped", "Where cut-outs come from: shipped, or folders joined by commas.")
-    least_share: float = number(
-        LEAST_SHARE, "The share of the image below which things are too small to replace.", low=0, high=1
-    )
+    element: str = word("building")
+    by: str = word("tree")
+    gallery: str = word("shipped")
+    least_share: float = number(LEAST_SHARE, low=0, high=1)
     part: str = choice("all", PART_TEXT, PARTS)
-
-    presets: ClassVar[Presets] = {
-        "buildings-by-trees": {"element": "building", "by": "tree"},
-        "trees-by-buildings": {"element": "tree", "by": "building"},
-        "solid-by-dashed-lines": {"element": "solid line", "by": "dashed line"},
-        "vehicles-by-black-ones": {"element": "vehicle", "by": "black vehicle"},
-    }
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -429,7 +416,7 @@ def _other_look(frame: Frame, old: ObjectSelection, by: ElementDescription, rng:
     """Give the pixels of a class the look of another."""
     labels = frame.label_map
     classes = labels.classes_with(by.element)
-    if np.count_nonzero(labels.mask(by.element)) < _LEAST_LOOK * old.mask.size:
+    if np.count_nonzero(labels.mask(by.element)) < _N.least_look * old.mask.size:
         raise NotApplicable(f"there is too little {by.element} in the frame to take its look from")
     ids = labels.ids.copy()
     ids[old.mask] = classes.index(by.element)

@@ -210,11 +210,12 @@ class WeatherTransform(BelievableTransform):
     The error is looked at where the metadata do not say what the weather, the time or the season was. Amounts
     below light, and weather with parameters of its own, are asked for by searches and by people who know what
     they do; they are not filtered by it.
+
+    Attributes:
+        amount: How much of it: 1/3 is light, 2/3 normal, 1 heavy.
     """
 
-    amount: float = number(
-        LEVELS["normal"], "How much of it: 1/3 is light, 2/3 normal, 1 heavy.", low=0, high=1, identity=0
-    )
+    amount: float = number(LEVELS["normal"], low=0, high=1, identity=0)
 
     family = "weather"
     wants = ("labels", "depth")

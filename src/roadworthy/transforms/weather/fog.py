@@ -11,19 +11,18 @@ import numpy as np
 
 from roadworthy.images import Image
 from roadworthy.labelling import is_estimated
-from roadworthy.transforms.transform import Presets, choice, number, register
+from roadworthy.transforms.transform import choice, number, register
 from roadworthy.transforms.weather import _scene
 from roadworthy.transforms.weather._condition import WeatherTransform
 from roadworthy.transforms.weather._estimates import along_edges
 from roadworthy.transforms.weather._scene import Colour, Map, Mask, WeatherScene
 from roadworthy.transforms.weather._sky import SkyLook, overcast, under
+from roadworthy.transforms.wording import Numbers
+
+_N = Numbers("fog")
 
 AIR: Colour = (205.0, 209.0, 212.0)
 """The colour of the air under a grey sky by day."""
-
-# Metres: how high the haze reaches, through which the sky is seen, in the world and in the open.
-_LAYER, _REAL_LAYER = 25.0, 60.0
-_UNSURE = 0.1  # of the height: how well the horizon is known without labels
 
 
 def transmission(
@@ -52,12 +51,12 @@ def transmission(
     seen = np.asarray(cv2.convertScaleAbs(cv2.exp(np.asarray(distance * density)), alpha=255), np.uint8)
     if estimated:
         # Where the horizon is, is not known very well.
-        high = max(1, round(_UNSURE * height))
+        high = max(1, round(_N.unsure * height))
         seen = np.asarray(cv2.blur(seen, (max(1, high // 2), high)), np.uint8)
     # How long the way to the sky through the haze is depends on how steeply one looks up.
     rows = (np.arange(height, dtype=np.float32) + np.float32(0.5)) * np.float32(scene.height / height)
     climb = np.maximum(np.float32(scene.view.horizon) - rows, np.float32(1e-3)) / np.float32(scene.view.focal)
-    high = _REAL_LAYER if not frame.drawn and not estimated else _LAYER
+    high = _N.real_layer if not frame.drawn and not estimated else _N.layer
     through = np.rint(255 * np.exp(np.float32(-extinction * high) / climb)).astype(np.uint8)
     layer = np.repeat(through[:, None], width, axis=1)
     cv2.copyTo(layer, in_sky, seen)
@@ -155,9 +154,6 @@ def _motion(radius: float, sigma: float, angle: float) -> Map:
 KOSCHMIEDER = 3.912
 """Extinction times visibility: -ln 0.02, because two percent of contrast are the least that is seen."""
 
-_GLOOM = 0.10  # how much darker heavy fog is
-_CLOSEST = 50.0  # metres of visibility at amount 1
-
 
 @register("fog", summary="what is far away fades into the colour of the air")
 class Fog(WeatherTransform):
@@ -173,23 +169,20 @@ class Fog(WeatherTransform):
     The style "imagenet-c" is the fog of that benchmark instead: an even veil of plasma noise that knows no
     distance. Its severities 1 to 5 are at the amounts 0.2 to 1. DeepTest's fog was made by hand in a photo
     editor, so the ten levels here are of our own: amounts of 0.1 to 1.
+
+    Attributes:
+        visibility: How far one sees at amount 1.
+        overcast: How far the light turns into that of an overcast sky.
+        patches: How patchy it is.
+        style: Whether it thickens with distance or is ImageNet-C's even veil.
     """
 
-    visibility: float = number(_CLOSEST, "How far one sees at amount 1.", unit="metres", low=5, high=5000)
-    overcast: float = number(1.0, "How far the light turns into that of an overcast sky.", low=0, high=1)
-    patches: float = number(0.15, "How patchy it is.", low=0, high=1)
-    style: str = choice(
-        "distance",
-        "Whether it thickens with distance or is ImageNet-C's even veil.",
-        ("distance", "imagenet-c"),
-    )
+    visibility: float = number(_N.closest, unit="metres", low=5, high=5000)
+    overcast: float = number(1.0, low=0, high=1)
+    patches: float = number(0.15, low=0, high=1)
+    style: str = choice("distance", choices=("distance", "imagenet-c"))
 
     fact, value, least_change = "weather", "foggy", 900.0
-    presets: ClassVar[Presets] = {
-        **WeatherTransform.presets,
-        **{f"level-{k}": {"amount": k / 10} for k in range(1, 11)},
-        **{f"imagenet-c-{k}": {"amount": k / 5, "style": "imagenet-c"} for k in range(1, 6)},
-    }
 
     @property
     def extinction(self) -> float:
@@ -200,13 +193,13 @@ class Fog(WeatherTransform):
     def severity(self) -> float:
         if self.style == "imagenet-c":
             return self.amount
-        return float(min(1.0, (self.extinction * _CLOSEST / KOSCHMIEDER) ** (2 / 3)))
+        return float(min(1.0, (self.extinction * _N.closest / KOSCHMIEDER) ** (2 / 3)))
 
     def drawn(self, scene: WeatherScene, rng: np.random.Generator) -> Image:
         if self.style == "imagenet-c":
             return imagenet_c_fog(scene.frame.image, rng, 5 * self.amount)
         share = min(1.0, 6 * self.severity) * self.overcast
-        gloom = 1 - _GLOOM * self.severity
+        gloom = 1 - _N.gloom * self.severity
         image = overcast(scene, share, gloom) if share > 0 else scene.frame.image
         lumps = (rng, self.patches) if self.patches > 0 else None
         seen = transmission(scene, self.extinction, lumps)
@@ -214,8 +207,6 @@ class Fog(WeatherTransform):
 
 
 GREY_SKY = SkyLook((156, 164, 174), (204, 209, 214), (214, 215, 217), (140, 147, 157), contrast=0.55)
-_CLOUDS_GLOOM = 0.16
-_GLOOM_OF_SKY = 0.24
 
 
 @register("cloudy", summary="clouds cover the sky; light turns grey and shadows soft", aliases=("clouds",))
@@ -225,9 +216,12 @@ class Cloudy(WeatherTransform):
     The sun's share of the light goes, shadows on the ground are lifted (where a label map tells the ground)
     and colours lose some of their strength. Where the sky is, is taken from the label map; without one the
     smooth and bright region at the upper edge counts as sky.
+
+    Attributes:
+        contrast: How strongly single clouds stand out.
     """
 
-    contrast: float = number(0.5, "How strongly single clouds stand out.", low=0, high=1)
+    contrast: float = number(0.5, low=0, high=1)
 
     fact, value, least_change = "weather", "cloudy", 360.0
     bars: ClassVar[Mapping[str, str]] = {
@@ -236,8 +230,8 @@ class Cloudy(WeatherTransform):
 
     def drawn(self, scene: WeatherScene, rng: np.random.Generator) -> Image:
         share = math.sqrt(self.amount)
-        image = overcast(scene, share, 1 - _CLOUDS_GLOOM * self.amount)
+        image = overcast(scene, share, 1 - _N.clouds_gloom * self.amount)
         # Few clouds are white, many are grey.
-        bright = scene.light * (1.12 - _GLOOM_OF_SKY * self.amount)
+        bright = scene.light * (1.12 - _N.gloom_of_sky * self.amount)
         look = GREY_SKY.dimmed(bright, contrast=1.1 * self.contrast)
         return under(image, scene, look.drawn(scene, rng), share)

@@ -373,12 +373,18 @@ class _Darkness(WeatherTransform):
         lamp_light: How much lamps add, from 0 to 1.
         grain: Standard deviation of the camera's noise at normal amount, in grey levels.
         lamps_needed: Whether nobody drives without them.
+
+    Attributes:
+        headlights: How bright our own head lights are.
+        lights: How bright lamps, windows and the lights of vehicles are.
+        noise: How noisy the camera is in the dark.
+        traffic: Side to drive on; oncoming vehicles show head lights.
     """
 
-    headlights: float = number(1.0, "How bright our own head lights are.", low=0, high=2)
-    lights: float = number(1.0, "How bright lamps, windows and the lights of vehicles are.", low=0, high=2)
-    noise: float = number(1.0, "How noisy the camera is in the dark.", low=0, high=3)
-    traffic: str = choice("right", "Side to drive on; oncoming vehicles show head lights.", ("right", "left"))
+    headlights: float = number(1.0, low=0, high=2)
+    lights: float = number(1.0, low=0, high=2)
+    noise: float = number(1.0, low=0, high=3)
+    traffic: str = choice("right", choices=("right", "left"))
 
     fact = "time"
     ambient: ClassVar[Colour]

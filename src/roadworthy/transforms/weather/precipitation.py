@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, reduce
-from typing import ClassVar
 
 import cv2
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from roadworthy.images import Image
 from roadworthy.transforms.perspective import GROUND
-from roadworthy.transforms.transform import Presets, choice, number, register
+from roadworthy.transforms.transform import choice, number, register
 from roadworthy.transforms.weather import _scene
 from roadworthy.transforms.weather._condition import WeatherTransform
 from roadworthy.transforms.weather._scene import Colour, Map, Mask, WeatherScene
@@ -257,23 +256,26 @@ class Rain(WeatherTransform):
     Without them the road is taken to be a wedge below the horizon, and the sky the bright region at the
     upper edge. DeepTest's rain was made by hand in a photo editor, so the ten levels here are of our own:
     amounts of 0.1 to 1.
+
+    Attributes:
+        angle: How slanted it falls, positive from the upper right.
+        length: How long a streak is, in widths of the image.
+        streaks: How many streaks are in the air.
+        wetness: How wet the road is.
+        lens: How many drops are on the lens.
+        haze: How far distant things fade.
+        overcast: How far the sky and its light turn grey.
     """
 
-    angle: float = number(
-        6.0, "How slanted it falls, positive from the upper right.", unit="degrees", low=-60, high=60
-    )
-    length: float = number(0.04, "How long a streak is, in widths of the image.", low=0.002, high=0.5)
-    streaks: float = number(1.0, "How many streaks are in the air.", low=0, high=3)
-    wetness: float = number(1.0, "How wet the road is.", low=0, high=1)
-    lens: float = number(0.5, "How many drops are on the lens.", low=0, high=3)
-    haze: float = number(1.0, "How far distant things fade.", low=0, high=3)
-    overcast: float = number(1.0, "How far the sky and its light turn grey.", low=0, high=1)
+    angle: float = number(6.0, unit="degrees", low=-60, high=60)
+    length: float = number(0.04, low=0.002, high=0.5)
+    streaks: float = number(1.0, low=0, high=3)
+    wetness: float = number(1.0, low=0, high=1)
+    lens: float = number(0.5, low=0, high=3)
+    haze: float = number(1.0, low=0, high=3)
+    overcast: float = number(1.0, low=0, high=1)
 
     fact, value, least_change = "weather", "rainy", 540.0
-    presets: ClassVar[Presets] = {
-        **WeatherTransform.presets,
-        **{f"level-{k}": {"amount": k / 10} for k in range(1, 11)},
-    }
 
     def drawn(self, scene: WeatherScene, rng: Generator) -> Image:
         amount = self.amount
@@ -436,7 +438,6 @@ _SNOW_LAYERS = (
     Flakes(share=0.5, radius=1 / 380, value=190, edge=0.6),
     Flakes(share=0.08, radius=1 / 200, value=165, edge=1.0),
 )
-_REAL_FLAKES = 0.65  # of what is behind it a flake hides before a camera, whose shutter stays open
 _FLAKES = 1440  # of share 1, in heavy snow and a square image
 _COVER = SnowCover(
     by_class={
@@ -462,24 +463,24 @@ class Snow(WeatherTransform):
 
     The style "imagenet-c" is the snow of that benchmark instead: thresholded noise, blurred along one
     direction, over whitened colours. Its severities 1 to 5 are at the amounts 0.2 to 1.
+
+    Attributes:
+        angle: How slanted it falls, positive from the upper right.
+        flakes: How many flakes are in the air.
+        cover: How much snow lies on the ground and on things.
+        haze: How far distant things fade.
+        overcast: How far the sky and its light turn grey.
+        style: Whether it follows the scene or is ImageNet-C's noise.
     """
 
-    angle: float = number(
-        12.0, "How slanted it falls, positive from the upper right.", unit="degrees", low=-60, high=60
-    )
-    flakes: float = number(1.0, "How many flakes are in the air.", low=0, high=3)
-    cover: float = number(1.0, "How much snow lies on the ground and on things.", low=0, high=1)
-    haze: float = number(1.0, "How far distant things fade.", low=0, high=3)
-    overcast: float = number(1.0, "How far the sky and its light turn grey.", low=0, high=1)
-    style: str = choice(
-        "scene", "Whether it follows the scene or is ImageNet-C's noise.", ("scene", "imagenet-c")
-    )
+    angle: float = number(12.0, unit="degrees", low=-60, high=60)
+    flakes: float = number(1.0, low=0, high=3)
+    cover: float = number(1.0, low=0, high=1)
+    haze: float = number(1.0, low=0, high=3)
+    overcast: float = number(1.0, low=0, high=1)
+    style: str = choice("scene", choices=("scene", "imagenet-c"))
 
     fact, value, least_change = "weather", "snowy", 900.0
-    presets: ClassVar[Presets] = {
-        **WeatherTransform.presets,
-        **{f"imagenet-c-{k}": {"amount": k / 5, "style": "imagenet-c"} for k in range(1, 6)},
-    }
 
     def drawn(self, scene: WeatherScene, rng: Generator) -> Image:
         if self.style == "imagenet-c":
@@ -495,7 +496,7 @@ class Snow(WeatherTransform):
             most = _FLAKES * self.flakes
             size, falling = scene.frame.size, self.passing(scene.frame, rng)
             cover = fallen_flakes(falling, size, _SNOW_LAYERS, amount, most=most, angle=self.angle)
-            strength = 1.0 if scene.frame.drawn else _REAL_FLAKES
+            strength = 1.0 if scene.frame.drawn else _N.real_flakes
             image = brightened(image, cover, _scene.shaded(_FLAKE, scene.light), strength)
         return image
 

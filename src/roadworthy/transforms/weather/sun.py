@@ -37,12 +37,18 @@ class SunGlare(WeatherTransform):
     and takes its contrast. Reflections between the lenses lie on the line from the sun through the centre of
     the image, and the road shines below the sun. Disc and rays are hidden where something stands before
     them: known from the label map, estimated from the image without one.
+
+    Attributes:
+        x: Where the sun is, in widths of the image from the left.
+        y: Where the sun is, in heights of the image from the top.
+        size: Radius of the disc, in widths of the image.
+        ghosts: How bright reflections between the lenses are.
     """
 
-    x: float = number(0.62, "Where the sun is, in widths of the image from the left.", low=-0.5, high=1.5)
-    y: float = number(0.18, "Where the sun is, in heights of the image from the top.", low=-0.5, high=1)
-    size: float = number(0.022, "Radius of the disc, in widths of the image.", low=0.002, high=0.2)
-    ghosts: float = number(1.0, "How bright reflections between the lenses are.", low=0, high=3)
+    x: float = number(0.62, low=-0.5, high=1.5)
+    y: float = number(0.18, low=-0.5, high=1)
+    size: float = number(0.022, low=0.002, high=0.2)
+    ghosts: float = number(1.0, low=0, high=3)
 
     fact, value = "weather", "sunny"
     bars = NO_SUN
@@ -140,11 +146,16 @@ class Shadow(WeatherTransform):
     They are laid out on the ground in metres and then seen in perspective, with soft edges; trees let spots
     of light through. They fall on the ground alone where a label map tells it; without one on all that lies
     well below the horizon, and so on vehicles there as well.
+
+    Attributes:
+        caster: What throws them.
+        side: From which side of the road they fall.
+        darkness: How dark they are; 0 leaves no trace.
     """
 
-    caster: str = choice("mixed", "What throws them.", CASTERS)
-    side: str = choice("either", "From which side of the road they fall.", ("either", "left", "right"))
-    darkness: float = number(1.0, "How dark they are; 0 leaves no trace.", low=0, high=1.5)
+    caster: str = choice("mixed", choices=CASTERS)
+    side: str = choice("either", choices=("either", "left", "right"))
+    darkness: float = number(1.0, low=0, high=1.5)
 
     bars = NO_SUN
 

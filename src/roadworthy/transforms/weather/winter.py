@@ -280,11 +280,16 @@ class Winter(WeatherTransform):
 
     On real frames leaves wither and get rime instead of giving way to branches. Only about half of them look
     real, so they are made only if `realism` is any.
+
+    Attributes:
+        cover: How much snow lies.
+        bare: How far leaves have fallen and grass has withered.
+        cold: How far the light turns paler and colder.
     """
 
-    cover: float = number(1.0, "How much snow lies.", low=0, high=1)
-    bare: float = number(1.0, "How far leaves have fallen and grass has withered.", low=0, high=1)
-    cold: float = number(1.0, "How far the light turns paler and colder.", low=0, high=1)
+    cover: float = number(1.0, low=0, high=1)
+    bare: float = number(1.0, low=0, high=1)
+    cold: float = number(1.0, low=0, high=1)
 
     fact, value, least_change, painted = "season", "winter", 600.0, True
 
