@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy._files import rendered
 from roadworthy.cases import (
     Answers,
     BaseMethod,
@@ -245,7 +247,7 @@ def measured_by(
             "required": found.required,
             "reached": found.reached,
             "clusters": found.clusters,
-            "counted": _counted(2, found).removeprefix("2 "),
+            "counted": "images" if found.single else "clusters",
             "clusters_needed": asked.needed(found.heaviest),
         }
     return measures | {
@@ -285,57 +287,14 @@ def _summary(
     errors: int,
     measures: Mapping[str, Scalar],
 ) -> str:
-    symbols = ("m0", "m_t") if asked.preserve == "correctness" else ("s0", "s_t")
-    required, reached = _as_float(measures["required"]), _as_float(measures["reached"])
-    text = f"{symbols[0]} {required:.4f}, {symbols[1]} {reached:.4f}: distance {found.distance:.4f}, "
-    if isinstance(found, Reliability):
-        text += (
-            f"and {found.bound:.4f} with {found.z:.4g} deviations of a batch added, which the paper's rule "
-            f"wants to be at most 0: {status}; that rule claims no coverage"
-        )
-        if not found.converged:
-            text += "; another seed gives another result, so more batches or images are needed"
-    else:
-        worth = f"{found.pairs + errors} cases worth {measures['effective_cases']:.0f} independent ones"
-        text += f"{_bound_text(found, asked)}, {worth}); {asked.tolerance:g} tolerated: {status}"
-    if measures["vacuous"]:
-        text += "; there is nothing to lose, because the model is right on " + (
-            f"{required:.1%} of the original images only" if required else "no original image"
-        )
-    elif status is OutcomeStatus.INCONCLUSIVE and isinstance(found, DistanceBounds):
-        text += f"; {_more_text(found, asked)}"
-    if errors:
-        text += f"; {errors} {'case has' if errors == 1 else 'cases have'} no answer"
-    share = measures["share_reaching"]
-    if isinstance(share, float) and share < 0.5:
-        text += (
-            f"; {asked.transformation.name} reaches the edge of the range on {share:.1%} of the images only, "
-            f"the largest visual change is {measures['reach']:.2f}"
-        )
-    return text
-
-
-def _bound_text(found: DistanceBounds, asked: Preservation) -> str:
-    text = f"at least {found.lower:.4f} and at most {found.upper:.4f}, "
-    text += f"each with {100 * asked.bootstrap.confidence:.12g}% confidence"
-    if asked.requirements > 1:
-        text += f" over {asked.requirements} requirements"
-    of = "" if found.single else f" of {found.images} images"
-    return f"{text} ({_counted(found.clusters, found)}{of}"
-
-
-def _more_text(found: DistanceBounds, asked: Preservation) -> str:
-    if found.few:
-        return (
-            f"{found.pairs} cases of {_counted(found.clusters, found)} (drives, laps, scenes) say too little "
-            f"about a distance: {FEWEST_CLUSTERS} are needed"
-        )
-    needed = asked.needed(found.heaviest)
-    if needed is None or found.clusters >= needed:
-        return "more images would tell"
-    about = "" if found.heaviest == 1 else "about "
-    return f"{about}{_counted(needed, found)} without a loss would show it"
-
-
-def _counted(number: int, found: DistanceBounds) -> str:
-    return f"{number} {'image' if found.single else 'cluster'}{'s' * (number != 1)}"
+    clauses = rendered(
+        Path(__file__).with_name("summary.jinja"),
+        found=found,
+        by_paper=isinstance(found, Reliability),
+        asked=asked,
+        status=status,
+        errors=errors,
+        measures=measures,
+        fewest=FEWEST_CLUSTERS,
+    )
+    return "; ".join(clauses.splitlines())

@@ -38,6 +38,7 @@ _BOOTSTRAP = {
     "batch": "images",
     **{name: name for name in ("confidence", "baseline", "similar", "seed")},
 }
+_PLAIN = ("versions", "sampling", "rule", "tolerance", "requirements")
 _SYMBOLS = {"correctness": "t_c", "prediction": "t_p"}
 
 
@@ -188,11 +189,7 @@ class Preservation:
                 "limit": self.limit,
                 "source": self.source,
                 "measure": str(self.measure),
-                "versions": self.versions,
-                "sampling": self.sampling,
-                "rule": self.rule,
-                "tolerance": self.tolerance,
-                "requirements": self.requirements,
+                **{name: getattr(self, name) for name in _PLAIN},
                 **{name: getattr(self.bootstrap, field) for name, field in _BOOTSTRAP.items()},
                 **({"only": list(self.only)} if self.only else {}),
             },
@@ -218,8 +215,7 @@ class Preservation:
             read_measure(str(given["measure"])),
             bootstrap=Bootstrap(**known),
         )
-        names = ("versions", "sampling", "source", "tolerance", "requirements")
-        others = {name: given[name] for name in names if name in given}
+        others = {name: given[name] for name in ("source", *_PLAIN) if name in given}
         others["rule"] = given.get("rule", "bound" if "tolerance" in given else "paper")
         only = given.get("only", ())
         if not isinstance(only, list | tuple):

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from roadworthy._files import write_text
+from roadworthy._files import rendered, write_text
 from roadworthy.errors import InputError
 from roadworthy.report.html.cards import Thumbnail, Thumbnails
 from roadworthy.report.html.page import environment
@@ -22,14 +22,6 @@ if TYPE_CHECKING:
 _LINES = 300
 _CARDS = 24
 _IMAGE_BYTES = 4_000_000
-_SIGNS = {
-    ComparisonVerdict.REGRESSION: "🔻",
-    ComparisonVerdict.IMPROVEMENT: "✅",
-    ComparisonVerdict.GONE: "➖",
-    ComparisonVerdict.NEW: "➕",
-    ComparisonVerdict.NOT_COMPARED: "❔",
-    ComparisonVerdict.SAME: "▫️",
-}
 _NOT_COUNTED = (ComparisonVerdict.GONE, ComparisonVerdict.NEW, ComparisonVerdict.NOT_COMPARED)
 
 
@@ -187,35 +179,14 @@ def _html(comparison: Comparison, first: StoredRun, second: StoredRun) -> str:
 
 
 def _markdown(comparison: Comparison) -> str:
-    worse = bool(comparison.regressions)
-    lines = [
-        f"### {'🔻' if worse else '✅'} Roadworthy: {'regression' if worse else 'no regression'}",
-        "",
-        sentence(comparison),
-        "",
-        "| | requirement | model | before | after | difference | broken | fixed | p | margins |",
-        "|---|---|---|---:|---:|---:|---:|---:|---:|---:|",
-        *(_line(one) for one in comparison.differences[:30]),
-        "",
-    ]
-    if len(comparison.differences) > 30:
-        lines += [f"{count(len(comparison.differences) - 30)} more, none of them worse, are not shown.", ""]
-    lines += [f"{comparison.correction}.", ""] if comparison.comparisons else []
-    lines += [f"- {escaped(one, 300)}" for one in comparison.warnings[:10]]
-    return "\n".join([*lines, ""])
-
-
-def _line(one: Difference) -> str:
-    around = ""
-    if one.difference is not None and one.interval is not None:
-        low, high = one.interval
-        around = f"{signed(100 * one.difference)} ({signed(100 * low)} to {signed(100 * high)}) points"
-    cells = (
-        _SIGNS[one.verdict],
-        f"**{escaped(one.requirement.id, 60)}** {escaped(clipped(one.why), 90)}",
-        escaped(models_of(one), 60),
-        *cells_of(one)[:2],
-        around,
-        *cells_of(one)[2:],
+    return rendered(
+        Path(__file__).with_name("comparison.md.jinja"),
+        comparison=comparison,
+        sentence=sentence(comparison),
+        cells_of=cells_of,
+        models_of=models_of,
+        clipped=clipped,
+        count=count,
+        escaped=escaped,
+        signed=signed,
     )
-    return f"| {' | '.join(cells)} |"

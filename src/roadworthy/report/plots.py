@@ -34,20 +34,7 @@ if TYPE_CHECKING:
 PALETTE = (*(LIGHT[f"series-{number}"] for number in range(1, 7)), "#000000", "#F0E442")
 """Colours that people with colour-blindness can tell apart (Okabe and Ito)."""
 
-_STYLE: Any = {  # of a dict whose keys matplotlib lists one by one
-    "font.size": 9,
-    "axes.titlesize": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#dddddd",
-    "grid.linewidth": 0.6,
-    "axes.axisbelow": True,
-    "legend.frameon": False,
-    "figure.dpi": 120,
-    "savefig.dpi": 120,
-    "svg.hashsalt": "roadworthy",  # else the names inside an SVG differ from run to run
-}
+_STYLE = Path(__file__).with_suffix(".mplstyle")
 # Neither tells when or with which version a figure was made, so the same figure is the same file.
 _METADATA: dict[str, dict[str, Any]] = {".png": {"Software": None}, ".svg": {"Date": None, "Creator": None}}
 
@@ -67,11 +54,11 @@ def new_figure(
         >>> axes.shape
         (1, 2)
     """
-    from matplotlib import rc_context
+    from matplotlib import style
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    with rc_context(_STYLE):
+    with style.context(_STYLE):
         figure = Figure(figsize=size, layout="constrained")
         FigureCanvasAgg(figure)
         return figure, figure.subplots(rows, columns, squeeze=False)
@@ -83,14 +70,14 @@ def save(figure: Figure, path: str | PathLike[str]) -> None:
     Raises:
         InputError: The file's ending is another, or the file cannot be written.
     """
-    from matplotlib import rc_context
+    from matplotlib import style
 
     target = Path(path)
     ending = target.suffix.lower()
     if ending not in _METADATA:
         raise InputError(f"{target}: expected a file that ends in .png or .svg")
     drawn = io.BytesIO()
-    with rc_context(_STYLE):
+    with style.context(_STYLE):
         figure.savefig(drawn, format=ending[1:], metadata=_METADATA[ending])
     with replacing(target) as unfinished:
         unfinished.write_bytes(drawn.getvalue())

@@ -20,7 +20,6 @@ import roadworthy.report.html as report_pages
 from roadworthy._version import __version__
 from roadworthy.errors import InputError, RoadworthyError
 from roadworthy.web import compare, coverage, drives, look, runs, studies, suites, thresholds, write
-from roadworthy.web.pages import Destination
 from roadworthy.web.security import HEADERS, AccessGate, Sessions
 from roadworthy.web.services import Here, Services
 from roadworthy.web.settings import ServerSettings
@@ -30,19 +29,6 @@ _STATIC = Path(__file__).with_name("static")
 _TOKENS = Path(report_pages.__file__).with_name("static") / "tokens.css"
 _LOG = logging.getLogger(__name__)
 _PAUSE = 0.3  # seconds between two looks at the queue
-
-DESTINATIONS = (
-    Destination("/runs", "Runs"),
-    Destination("/write", "Write"),
-    Destination("/suites", "Suites"),
-    Destination("/look", "Look"),
-    Destination("/compare", "Compare"),
-    Destination("/studies", "Studies"),
-    Destination("/drives", "Drives"),
-    Destination("/coverage", "Coverage"),
-    Destination("/thresholds", "Thresholds"),
-)
-"""The navigation; a page that is added to `routes` gets its entry here."""
 
 
 def create_app(settings: ServerSettings) -> FastAPI:
@@ -56,7 +42,7 @@ def create_app(settings: ServerSettings) -> FastAPI:
         >>> app.title
         'Roadworthy'
     """
-    services = Services.of(settings, DESTINATIONS)
+    services = Services.of(settings)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

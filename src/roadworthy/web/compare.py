@@ -71,15 +71,6 @@ _MOST = 300
 _EXAMPLES = 100  # broken and fixed cases of each line that are shown
 _RUNS = 4  # that are compared with the first at a time
 _ALPHA = 0.05
-# The colours of verdicts.
-_CHIPS = {
-    ComparisonVerdict.REGRESSION: "violated",
-    ComparisonVerdict.GONE: "interrupted",
-    ComparisonVerdict.NEW: "running",
-    ComparisonVerdict.NOT_COMPARED: "quiet",
-    ComparisonVerdict.SAME: "quiet",
-    ComparisonVerdict.IMPROVEMENT: "passed",
-}
 # What is said of options of the command, as the page has them.
 _WORDS = (
     (r"or compare them anyway with --anyway", "or tick the box above"),
@@ -117,7 +108,7 @@ def page(
     known, found = known_runs(services), list(zip(after, awaited.pop("found") or (), strict=False))
     ends = [end for _, one in found for line in one.differences for end in line.interval or ()]
     awaited |= {"first": first, "after": after, "old": old, "new": new, "anyway": anyway, "found": found}
-    awaited |= {"most": _MOST, "lots": _RUNS, "chips": _CHIPS, "sentence": sentence, "counted": counted}
+    awaited |= {"most": _MOST, "lots": _RUNS, "sentence": sentence, "counted": counted}
     return services.pages.page(
         request,
         "compare.html",

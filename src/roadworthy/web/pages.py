@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections import OrderedDict
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
@@ -24,26 +23,16 @@ from roadworthy.web.settings import RunFolders, ServerLimits
 _TEMPLATES = Path(__file__).with_name("templates")
 
 
-@dataclass(frozen=True, slots=True)
-class Destination:
-    """An entry of the navigation."""
-
-    path: str
-    label: str
-
-
 class Pages:
     """Renders templates with what every page shows.
 
     Args:
-        destinations: The navigation, in order.
         limits: How much one request may ask for.
 
     Everything that is put into a page is escaped; nothing in a template is marked as safe.
     """
 
-    def __init__(self, destinations: tuple[Destination, ...], limits: ServerLimits) -> None:
-        self.destinations = destinations
+    def __init__(self, limits: ServerLimits) -> None:
         self._templates = Environment(
             loader=FileSystemLoader(_TEMPLATES),
             autoescape=select_autoescape(default=True, default_for_string=True),
@@ -60,11 +49,7 @@ class Pages:
     def page(self, request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
         """Return a page."""
         text = self._templates.get_template(template).render(
-            destinations=self.destinations,
-            here=request.url.path,
-            csrf=request.state.csrf,
-            version=__version__,
-            **values,
+            here=request.url.path, csrf=request.state.csrf, version=__version__, **values
         )
         # A folder may have a name that is no text.
         return HTMLResponse(text.encode("utf-8", "replace"), status_code=status)

@@ -24,7 +24,7 @@ from roadworthy.web.copying import CopiedTest, copied_test, document_of
 from roadworthy.web.declared import Declared
 from roadworthy.web.jobs.asks import LABELLED, AnyAsk, SuiteAsk
 from roadworthy.web.jobs.queue import ID, Job, ProcessQueue
-from roadworthy.web.pages import Destination, Pages, PictureCache
+from roadworthy.web.pages import Pages, PictureCache
 from roadworthy.web.previews import preview
 from roadworthy.web.rule_text import read_rule
 from roadworthy.web.settings import RunFolders, ServerLimits, ServerSettings
@@ -148,7 +148,7 @@ class Services:
     loop: asyncio.AbstractEventLoop | None = None
 
     @classmethod
-    def of(cls, settings: ServerSettings, destinations: tuple[Destination, ...]) -> Services:
+    def of(cls, settings: ServerSettings) -> Services:
         """Return the services of a server."""
         files = ProcessApart(settings.limits.look_seconds, once=True)
         added = AddedFiles(settings, lambda what, given: from_thread.run(partial(files.ask, what, **given)))
@@ -159,7 +159,7 @@ class Services:
 
         return cls(
             settings,
-            Pages(destinations, settings.limits),
+            Pages(settings.limits),
             declared,
             ProcessQueue(settings.out, at_most=settings.limits.jobs, check=check),
             ProcessApart(settings.limits.check_seconds),
