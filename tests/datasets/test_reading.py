@@ -24,7 +24,7 @@ from roadworthy.datasets._base import (
     telling,
 )
 from roadworthy.datasets._load import fitting_options, reader_for, sample_of, shuffled_clusters, spread
-from roadworthy.datasets._tracks import SignalTracks, track_of, turned_wheels
+from roadworthy.datasets._recordings import SignalTracks, track_of, turned_wheels
 from roadworthy.datasets.summary import DatasetSummary, frame_facts, spread_frames
 from roadworthy.errors import FrameError, InputError, OntologyError, UnknownNameError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals, SignalUnits
