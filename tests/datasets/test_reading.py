@@ -12,7 +12,6 @@ import pytest
 
 from roadworthy.datasets import BaseDataset, ChosenFrames, load
 from roadworthy.datasets._base import (
-    SignalTracks,
     class_names_of,
     classes_by_color,
     existing_folder,
@@ -23,10 +22,9 @@ from roadworthy.datasets._base import (
     placed,
     stem_of,
     telling,
-    track_of,
-    turned_wheels,
 )
 from roadworthy.datasets._load import fitting_options, reader_for, sample_of, shuffled_clusters, spread
+from roadworthy.datasets._recordings import SignalTracks, track_of, turned_wheels
 from roadworthy.datasets.summary import DatasetSummary, frame_facts, spread_frames
 from roadworthy.errors import FrameError, InputError, OntologyError, UnknownNameError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals, SignalUnits

@@ -22,7 +22,7 @@ import numpy as np
 from roadworthy._files import is_file
 from roadworthy._importing import required
 from roadworthy._yaml import read_yaml
-from roadworthy.datasets import _base, _signals
+from roadworthy.datasets import _base, _recordings
 from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Frame, Signals, SignalUnits
 from roadworthy.images import MOST_PIXELS, Image, decode_image
@@ -175,9 +175,9 @@ class BagDataset(_base.RecordedDataset):
         speed: str | None = None,
         steering: str | None = None,
         wheelbase: float = 2.7,
-        speed_unit: _signals.SpeedUnit = "m/s",
-        steering_unit: _signals.SteeringUnit = "rad",
-        steering_positive: _signals.Side = "left",
+        speed_unit: _recordings.SpeedUnit = "m/s",
+        steering_unit: _recordings.SteeringUnit = "rad",
+        steering_positive: _recordings.Side = "left",
         steering_ratio: float = 1.0,
         on_error: _base.OnError = "raise",
     ) -> None:
@@ -198,7 +198,7 @@ class BagDataset(_base.RecordedDataset):
             asked = {"speed": speed, "steering": steering}
             tracks = {name: self._track(name, topic) for name, topic in asked.items() if topic is not None}
         self._listed = listed
-        self._tracks = _signals.SignalTracks(tracks, self.units)
+        self._tracks = _recordings.SignalTracks(tracks, self.units)
         ids = [str(time) for _, time in listed]
         twice = {id for id, next in pairwise(ids) if id == next}
         ids = [f"{id}-{number}" if id in twice else id for number, id in enumerate(ids)]
@@ -270,7 +270,7 @@ class BagDataset(_base.RecordedDataset):
             )
         return topic.decode(data)
 
-    def _track(self, name: str, asked: str) -> _signals.Track:
+    def _track(self, name: str, asked: str) -> _recordings.Track:
         """Return a signal at the times of its messages."""
         topic_name, _, field = asked.partition(".")
         type = self._topic(topic_name).type
@@ -290,9 +290,9 @@ class BagDataset(_base.RecordedDataset):
                     values.append(float(_field(message, field)))
                 else:
                     speed, turn = (_field(message, f"{twist}{one}") for one in ("linear.x", "angular.z"))
-                    angle = _signals.turned_wheels(speed, turn, self._wheelbase)
+                    angle = _recordings.turned_wheels(speed, turn, self._wheelbase)
                     values.append(None if angle is None else self.units.encode_steering(angle))
-        return _signals.track_of(times, values)
+        return _recordings.track_of(times, values)
 
 
 def _field(message: Any, path: str) -> Any:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from roadworthy._files import is_file, is_folder
 from roadworthy._tables import TimeUnit
-from roadworthy.datasets import _base, _signals
+from roadworthy.datasets import _base, _recordings
 from roadworthy.errors import FrameError, InputError, check_number, told_as
 from roadworthy.frames import Frame, Signals, SignalUnits
 from roadworthy.images import MOST_PIXELS, Image
@@ -214,7 +214,7 @@ class FilmPart:
     film: FilmReader
     numbers: range
     times: NDArray[np.float64] | None
-    tracks: _signals.SignalTracks
+    tracks: _recordings.SignalTracks
 
     def signals(self, number: int) -> Signals:
         """Return the time of a frame and the signals at it."""
@@ -267,9 +267,9 @@ class VideoDataset(_base.BaseDataset):
         signals: Path | None = None,
         time_unit: TimeUnit = "s",
         offset: float = 0.0,
-        speed_unit: _signals.SpeedUnit = "m/s",
-        steering_unit: _signals.SteeringUnit = "deg",
-        steering_positive: _signals.Side = "right",
+        speed_unit: _recordings.SpeedUnit = "m/s",
+        steering_unit: _recordings.SteeringUnit = "deg",
+        steering_positive: _recordings.Side = "right",
         steering_ratio: float = 1.0,
         on_error: _base.OnError = "raise",
     ) -> None:
@@ -376,11 +376,11 @@ def _frame_at(
 
 def _tracks(
     given: Path | None, film: Path, units: SignalUnits, time_unit: TimeUnit, offset: float
-) -> _signals.SignalTracks:
+) -> _recordings.SignalTracks:
     if given is None:
-        return _signals.SignalTracks({}, units)
+        return _recordings.SignalTracks({}, units)
     file = given / f"{film.stem}.csv" if is_folder(given) else given
-    return _signals.SignalTracks.read(file, units, time_unit, offset)
+    return _recordings.SignalTracks.read(file, units, time_unit, offset)
 
 
 def ids_of(names: Sequence[str]) -> list[str]:
@@ -441,7 +441,7 @@ class Comma2k19Dataset(VideoDataset):
             name = "/".join(segment.resolve().parts[-2:])
             numbers = range(0, len(film), step)
             clips.append(
-                FilmPart(name, film, numbers, times, _signals.SignalTracks(_logged(segment), self.units))
+                FilmPart(name, film, numbers, times, _recordings.SignalTracks(_logged(segment), self.units))
             )
         self._begin(f"comma2k19:{path}", clips, on_error)
 
@@ -450,7 +450,7 @@ class Comma2k19Dataset(VideoDataset):
         return super().cluster(number).rpartition("/")[0]
 
 
-def _logged(segment: Path) -> dict[str, _signals.Track]:
+def _logged(segment: Path) -> dict[str, _recordings.Track]:
     tracks = {}
     for signal, names in _LOGS.items():
         folders = [segment / "processed_log" / "CAN" / name for name in names]
@@ -458,7 +458,7 @@ def _logged(segment: Path) -> dict[str, _signals.Track]:
             times, values = _array(folder / "t"), _array(folder / "value")
             if len(times) != len(values):
                 raise InputError(f"{folder} has {len(times)} times and {len(values)} values")
-            tracks[signal] = _signals.track_of(times, values.tolist())
+            tracks[signal] = _recordings.track_of(times, values.tolist())
     return tracks
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._files import read_json
-from roadworthy.datasets import _base, _signals
+from roadworthy.datasets import _base, _recordings
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame, Signals
 from roadworthy.images import read_image
@@ -187,7 +187,7 @@ def _motion(shots: list[Any], poses: Mapping[str, Any], wheelbase: float) -> lis
     return [
         Signals(
             speed=float(speed),
-            steering=_signals.turned_wheels(float(speed), float(turn), wheelbase),
+            steering=_recordings.turned_wheels(float(speed), float(turn), wheelbase),
             timestamp=time,
             extra={"x": float(place[0]), "y": float(place[1])},
         )

@@ -14,7 +14,7 @@ import numpy as np
 from roadworthy._files import is_file, naming
 from roadworthy._frozen import FrozenDict
 from roadworthy._tables import SECONDS, Table, TimeUnit, csv_file, read_rows
-from roadworthy.datasets import _base, _signals
+from roadworthy.datasets import _base, _recordings
 from roadworthy.errors import InputError, check_number
 from roadworthy.frames import Frame, Signals, SignalUnits
 from roadworthy.registry import datasets
@@ -49,7 +49,7 @@ class TableDataset(_base.RecordedDataset):
         InputError: The table cannot be read, or has no such column.
     """
 
-    names: Mapping[str, str] = FrozenDict({name: name for name in _signals.SIGNAL_COLUMNS})
+    names: Mapping[str, str] = FrozenDict({name: name for name in _recordings.SIGNAL_COLUMNS})
     """The column of each signal; a bar is between names of which a file has one."""
 
     def __init__(
@@ -64,9 +64,9 @@ class TableDataset(_base.RecordedDataset):
         rate: float | None = None,
         speed: str | None = None,
         steering: str | None = None,
-        speed_unit: _signals.SpeedUnit = "m/s",
-        steering_unit: _signals.SteeringUnit = "deg",
-        steering_positive: _signals.Side = "right",
+        speed_unit: _recordings.SpeedUnit = "m/s",
+        steering_unit: _recordings.SteeringUnit = "deg",
+        steering_positive: _recordings.Side = "right",
         steering_ratio: float = 1.0,
         unknown: str = "",
         drive: str | None = None,
@@ -177,8 +177,10 @@ def _sentinels(text: str) -> dict[str, tuple[float, ...]]:
             found[name] = (*found.get(name, ()), float(number))
         except ValueError:
             raise InputError(f"unknown must be like 9999,speed=-1, got {text!r}") from None
-        if equals and name not in _signals.SIGNAL_COLUMNS:
-            raise InputError(f"unknown: {name!r} is no signal: expected {', '.join(_signals.SIGNAL_COLUMNS)}")
+        if equals and name not in _recordings.SIGNAL_COLUMNS:
+            raise InputError(
+                f"unknown: {name!r} is no signal: expected {', '.join(_recordings.SIGNAL_COLUMNS)}"
+            )
     return found
 
 

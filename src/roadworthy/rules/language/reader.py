@@ -274,8 +274,8 @@ class Reader(ThingReader):
             if thing.count > 2 or group or each:
                 raise thing.words.refuse("on both sides there can be one thing each", ["two pedestrians"])
             for side in ("left", "right"):
-                beside = dataclasses.replace(where, properties={**where.properties, "position": side})
-                self.result.infer(beside.changed(op, thing.element, thing.properties, pose=pose))
+                there = dataclasses.replace(where, properties={**where.properties, "position": side})
+                self.result.infer(there.changed(op, thing.element, thing.properties, pose=pose))
         else:
             for _ in range(thing.count):
                 self.result.infer(where.changed(op, thing.element, thing.properties, group=group, pose=pose))
