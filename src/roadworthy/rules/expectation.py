@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
@@ -17,13 +17,14 @@ Output: TypeAlias = str
 """What is measured, see `gauges`."""
 Measured: TypeAlias = Literal["rise", "fall", "gap", "value", "size", "left"]
 
-TERMS: Mapping[Measured, str] = {
-    "rise": "x2 - x1",
-    "fall": "x1 - x2",
-    "gap": "|x1 - x2|",
-    "value": "x2",
-    "size": "|x2|",
-    "left": "-x2",
+# How each is written, and what it is.
+_MEASURED: Mapping[Measured, tuple[str, Callable[[float, float], float]]] = {
+    "rise": ("x2 - x1", lambda before, after: after - before),
+    "fall": ("x1 - x2", lambda before, after: before - after),
+    "gap": ("|x1 - x2|", lambda before, after: abs(after - before)),
+    "value": ("x2", lambda _, after: after),
+    "size": ("|x2|", lambda _, after: abs(after)),
+    "left": ("-x2", lambda _, after: -after),
 }
 _SIGNED = ("steering", "acceleration")
 ROUNDING = 1e-12
@@ -142,14 +143,7 @@ class Relation:
         before, after = float(before), float(after)
         if not (math.isfinite(before) and math.isfinite(after)):
             raise InputError(f"predictions must be finite numbers, got {before!r} and {after!r}")
-        measured = {
-            "rise": after - before,
-            "fall": before - after,
-            "gap": abs(after - before),
-            "value": after,
-            "size": abs(after),
-            "left": -after,
-        }[self.measured]
+        measured = _MEASURED[self.measured][1](before, after)
         distances = []
         for border, sign in ((self.low, 1.0), (self.high, -1.0)):
             if border is not None:
@@ -241,7 +235,7 @@ class Relation:
         return f"{self._term(border)} {sign} {self._text(border, symbols)}"
 
     def _term(self, border: Border) -> str:
-        term = TERMS[self.measured]
+        term = _MEASURED[self.measured][0]
         if not border.quantity.relative or border.tolerance:
             return term
         term = f"({term})" if self.measured in ("rise", "fall", "left") else term
@@ -387,13 +381,8 @@ class Expectation:
 
     def __post_init__(self) -> None:
         gauge_of(self.output)
-        for name, kinds, optional in (
-            ("change", ExpectedChange, True),
-            ("modifier", Modifier, True),
-            ("measure", Measure, False),
-        ):
-            value = getattr(self, name)
-            if not (optional and value is None):
+        for name, kinds in (("change", ExpectedChange), ("modifier", Modifier), ("measure", Measure)):
+            if (value := getattr(self, name)) is not None or name == "measure":
                 check_choice(name, value, get_args(kinds))
         if self.tolerance is None:
             object.__setattr__(self, "tolerance", tolerance_of(self.output))

@@ -44,15 +44,7 @@ _BRAKING = 3.5  # m/s² with which a vehicle is expected to stop after the end o
 _STANDING = PlannedPath(np.zeros((1, 2)), np.ones(1))
 
 _SIGNALS = {"speed": "m/s", "steering": "degrees", "acceleration": "m/s²", "throttle": "", "brake": ""}
-_FORMS: Mapping[str, tuple[str, str, Task, str]] = {
-    kind: (
-        one["output"],
-        one.get("unit", ""),
-        one["task"],
-        one.get("meaning", "").format(overlap=OVERLAP, braking=_BRAKING),
-    )
-    for kind, one in read_yaml(Path(__file__).with_suffix(".yaml"), "file of outputs", "kinds").data.items()
-}
+_FORMS = read_yaml(Path(__file__).with_suffix(".yaml"), "file of outputs", "kinds").data
 _TASKS: Mapping[Task, str] = {
     "regression": "numbers such as speed and steering",
     "detection": "boxes",
@@ -167,10 +159,11 @@ def gauge_of(output: str) -> Gauge:
     if output in _SIGNALS:
         tasks: tuple[Task, ...] = ("regression", "path") if output == "speed" else ("regression",)
         return Gauge(output, "signal", unit=_SIGNALS[output], tasks=tasks)
-    for kind, (pattern, unit, task, meaning) in _FORMS.items():
-        if found := re.fullmatch(pattern, output):
+    for kind, form in _FORMS.items():
+        if found := re.fullmatch(form["output"], output):
             thing, which = _thing(found.groupdict().get("thing") or "", kind)
-            return Gauge(output, kind, thing, which, unit, (task,), meaning)
+            meaning = form.get("meaning", "").format(overlap=OVERLAP, braking=_BRAKING)
+            return Gauge(output, kind, thing, which, form.get("unit", ""), (form["task"],), meaning)
     known = ", ".join(_SIGNALS)
     raise InputError(f"unknown output {output!r}; known are {known}, and what models see and plan")
 

@@ -88,14 +88,17 @@ def move_boxes(boxes: Boxes, matrix: Matrix, width: int, height: int) -> Boxes:
     return boxes[seen].replace(xyxy=inside[seen], truncation=None if unknown else truncation[seen])
 
 
-_BORDER = "What fills the part of the image that nothing is moved to."
-_ANCHOR = "The point that stays where it is."
 _ANCHORS = ("centre", "corner")
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Affine(Transform):
-    """A transform given by a matrix of Table 2, about the corner or the centre of the image."""
+    """A transform given by a matrix of Table 2, about the corner or the centre of the image.
+
+    Attributes:
+        border: What fills the part of the image that nothing is moved to.
+        anchor: The point that stays where it is.
+    """
 
     family = "affine"
     keeps = Keeps.MOVED
@@ -134,7 +137,7 @@ class Translation(_Affine):
 
     x: float = number(30.0, unit="pixels", low=-10000, high=10000, identity=0, strongest=100)
     y: float = number(30.0, unit="pixels", low=-10000, high=10000, identity=0, strongest=100)
-    border: str = choice("black", _BORDER, tuple(BORDERS))
+    border: str = choice("black", choices=tuple(BORDERS))
 
     def linear(self) -> tuple[tuple[float, float], tuple[float, float]]:
         return (1.0, 0.0), (0.0, 1.0)
@@ -154,8 +157,8 @@ class Scale(_Affine):
 
     x: float = number(1.5, low=0.1, high=20, identity=1, strongest=6)
     y: float = number(1.5, low=0.1, high=20, identity=1, strongest=6)
-    anchor: str = choice("centre", _ANCHOR, _ANCHORS)
-    border: str = choice("black", _BORDER, tuple(BORDERS))
+    anchor: str = choice("centre", choices=_ANCHORS)
+    border: str = choice("black", choices=tuple(BORDERS))
 
     def linear(self) -> tuple[tuple[float, float], tuple[float, float]]:
         return (self.x, 0.0), (0.0, self.y)
@@ -172,8 +175,8 @@ class Shear(_Affine):
 
     x: float = number(-0.3, low=-5, high=5, identity=0, strongest=-1)
     y: float = number(0.0, low=-5, high=5)
-    anchor: str = choice("corner", _ANCHOR, _ANCHORS)
-    border: str = choice("black", _BORDER, tuple(BORDERS))
+    anchor: str = choice("corner", choices=_ANCHORS)
+    border: str = choice("black", choices=tuple(BORDERS))
 
     def linear(self) -> tuple[tuple[float, float], tuple[float, float]]:
         return (1.0, self.x), (self.y, 1.0)
@@ -188,8 +191,8 @@ class Rotation(_Affine):
     """
 
     angle: float = number(9.0, unit="degrees", low=-180, high=180, identity=0, strongest=30)
-    anchor: str = choice("centre", _ANCHOR, _ANCHORS)
-    border: str = choice("black", _BORDER, tuple(BORDERS))
+    anchor: str = choice("centre", choices=_ANCHORS)
+    border: str = choice("black", choices=tuple(BORDERS))
 
     def linear(self) -> tuple[tuple[float, float], tuple[float, float]]:
         cos, sin = math.cos(math.radians(self.angle)), math.sin(math.radians(self.angle))

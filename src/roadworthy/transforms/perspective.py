@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.images import Mask
+from roadworthy.transforms.wording import believable
 
 Map = NDArray[np.float32]
 Vector = NDArray[np.float64]
@@ -33,17 +34,6 @@ FAR = 400.0
 _CAMERA_HEIGHT = (1.45, 0.2)  # metres: what is usual behind a windscreen, and how much it differs
 _HORIZON = (0.45, 0.10)  # of the image's height, likewise
 _FIELD_OF_VIEW = math.radians(72.0)
-_HEIGHTS: Mapping[str, float] = {
-    "pedestrian": 1.72, "bicyclist": 1.75, "vehicle": 1.5, "traffic sign": 2.6, "traffic light": 3.4,
-    "pole": 6.0, "tree": 7.0, "building": 8.0, "traffic cone": 0.75, "dog": 0.7,
-}  # fmt: skip
-_TYPE_HEIGHTS: Mapping[str, Mapping[str, float]] = {
-    "vehicle": {
-        "car": 1.5, "van": 2.1, "truck": 3.2, "school bus": 3.1, "bus": 3.1, "motorcycle": 1.5, "tram": 3.5,
-        "ambulance": 2.3, "police car": 1.6, "taxi": 1.7,
-    },
-    "pedestrian": {"child": 1.2, "wheelchair user": 1.4},
-}  # fmt: skip
 # Width over height of things seen whole, alone and upright; vans and trucks from behind are no measure.
 _SHAPES = {"vehicle": (1.1, 2.7), "pedestrian": (0.2, 0.62), "bicyclist": (0.3, 0.9)}
 
@@ -62,7 +52,8 @@ def real_height(element: str, properties: Mapping[str, str] | None = None) -> fl
         (1.72, 1.2, None)
     """
     kind = (properties or {}).get("type", "")
-    return _TYPE_HEIGHTS.get(element, {}).get(kind, _HEIGHTS.get(element))
+    heights: Mapping[str, float] = believable()["heights"].get(element, {})
+    return heights.get(kind, heights.get("usual"))
 
 
 @dataclass(frozen=True, slots=True)

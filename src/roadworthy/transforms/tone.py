@@ -22,7 +22,6 @@ _LUMA = np.array([0.299, 0.587, 0.114])
 # From RGB to luma and the two axes of colour, as NTSC has it; the grey axis is the first.
 _YIQ = np.array([_LUMA, [0.596, -0.274, -0.322], [0.211, -0.523, 0.312]])
 
-_DRAW = 'Each is drawn from the whole range ("uniform"), or lies at one end of it, low or high ("ends").'
 _DRAWS = ("ends", "uniform")
 _CACHED = 450_000  # bytes that stay in the processor's cache
 
@@ -101,21 +100,17 @@ class RGBShift(ImageTransform):
 
     Attributes:
         shift: How far a channel may move.
+        draw: Each is drawn from the whole range ("uniform"), or lies at one end of it, low or high ("ends").
     """
 
     shift: float = number(40.0, unit="levels", low=0, high=400, identity=0, strongest=255)
-    draw: str = choice("ends", _DRAW, _DRAWS)
+    draw: str = choice("ends", choices=_DRAWS)
 
     family = "tone"
     random = True
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         return _shifted(image, (self.shift * _drawn(rng, 3, self.draw)).tolist())
-
-
-def _jitter(what: str) -> Any:
-    text = f"How far the factor of {what} may be from 1."
-    return number(0.3, text, low=0, high=1, identity=0, strongest=0.98)
 
 
 @register("colour-jitter", summary="brightness, contrast, colour and hue vary", aliases=("color-jitter",))
@@ -132,14 +127,18 @@ class ColourJitter(ImageTransform):
     are drawn from all of it, as in Albumentations, which that paper used with one b from 0.5 to 1.
 
     Attributes:
+        brightness: How far the factor of brightness may be from 1.
+        contrast: How far the factor of contrast may be from 1.
+        saturation: How far the factor of saturation may be from 1.
         hue: How far the hue may turn.
+        draw: Each is drawn from the whole range ("uniform"), or lies at one end of it, low or high ("ends").
     """
 
-    brightness: float = _jitter("brightness")
-    contrast: float = _jitter("contrast")
-    saturation: float = _jitter("saturation")
+    brightness: float = number(0.3, low=0, high=1, identity=0, strongest=0.98)
+    contrast: float = number(0.3, low=0, high=1, identity=0, strongest=0.98)
+    saturation: float = number(0.3, low=0, high=1, identity=0, strongest=0.98)
     hue: float = number(0.1, unit="turns", low=0, high=0.5, identity=0, strongest=0.5)
-    draw: str = choice("ends", _DRAW, _DRAWS)
+    draw: str = choice("ends", choices=_DRAWS)
 
     family = "tone"
     random = True

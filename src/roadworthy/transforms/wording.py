@@ -25,14 +25,15 @@ class Numbers:
     """The numbers of one section of believable.yaml, by their names."""
 
     def __init__(self, section: str) -> None:
-        self.__dict__.update(_numbers()[section])
+        self.__dict__.update(believable()[section])
 
     def __getattr__(self, name: str) -> float:
         raise AttributeError(f"believable.yaml has no {name}")
 
 
 @cache
-def _numbers() -> Mapping[str, Any]:
+def believable() -> Mapping[str, Any]:
+    """Return what believable.yaml holds, by section."""
     return read_yaml(Path(__file__).with_name("believable.yaml"), "file of numbers", "sections").data
 
 

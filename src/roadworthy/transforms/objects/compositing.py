@@ -434,7 +434,7 @@ class Add(OpensLater, ObjectEdit):
 
     def _request(self, element: str) -> Request:
         place = self.relation, self.reference, self.side, self.distance
-        return Request(element, *place, self.smallest, self.within, self.company, self.pose)
+        return Request(element, *place, self.within, self.company, self.pose, self.smallest)
 
     def edit(self, frame: Frame, rng: np.random.Generator) -> Edited:
         return self.put(frame, self.placed(frame, rng), rng)

@@ -24,7 +24,7 @@ from roadworthy.transforms.objects.gallery import Color, CutOut, Facing, Gallery
 from roadworthy.transforms.objects.request import window_of
 from roadworthy.transforms.objects.surroundings import GroundSurroundings, Window
 from roadworthy.transforms.perspective import GROUND
-from roadworthy.transforms.wording import Numbers
+from roadworthy.transforms.wording import Numbers, believable
 
 _N = Numbers("cutting")
 
@@ -36,19 +36,13 @@ POLED = ("traffic sign", "traffic light")
 class Looks:
     """What a thing must be like to be taken for a whole one."""
 
-    aspect: tuple[float, float]  # width over height
-    metres: tuple[float, float]  # height
+    aspect: Sequence[float]  # width over height
+    metres: Sequence[float]  # height
     filled: float  # least share of its box
     solid: float = 0.0  # least share of its convex hull: what is less is more than one thing
 
 
-HARVESTED: Mapping[str, Looks] = {
-    "pedestrian": Looks((0.22, 0.44), (1.3, 2.1), 0.45, 0.65),
-    "bicyclist": Looks((0.3, 1.4), (1.3, 2.2), 0.38, 0.6),
-    "vehicle": Looks((0.75, 3.0), (1.1, 4.2), 0.66, 0.91),
-    "traffic sign": Looks((0.06, 0.7), (1.6, 5.0), 0.1),
-    "traffic light": Looks((0.05, 0.5), (2.0, 6.5), 0.08),
-}
+HARVESTED = {name: Looks(**looks) for name, looks in believable()["harvested"].items()}
 """The elements that can be harvested, and what they must look like."""
 
 

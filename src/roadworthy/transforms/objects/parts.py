@@ -17,9 +17,6 @@ from roadworthy.transforms.perspective import ROAD
 from roadworthy.transforms.wording import ElementDescription
 
 PARTS = ("all", "half", "nearest", "left", "right", "centre", "edge")
-PART_TEXT = (
-    "Which of them: all, about half, the nearest, those on one side; of lines, those of centre or edge."
-)
 
 _OF_LINES = ("left", "right", "centre", "edge")
 _EDGE = 0.9  # metres: as far from the road's edge, at most, is a line that marks it

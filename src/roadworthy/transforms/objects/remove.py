@@ -27,7 +27,7 @@ from roadworthy.transforms.objects.camera_look import is_grey
 from roadworthy.transforms.objects.filling import evened, fill_network, grained
 from roadworthy.transforms.objects.inpainting import Gap, Places, filled, painted_share, region_of
 from roadworthy.transforms.objects.paint import hidden_lines
-from roadworthy.transforms.objects.parts import PART_TEXT, PARTS, check_part, part_of
+from roadworthy.transforms.objects.parts import PARTS, check_part, part_of
 from roadworthy.transforms.objects.request import Edited, ObjectEdit, box_window, parts_of, window_of
 from roadworthy.transforms.objects.selection import ObjectSelection, check_element, select
 from roadworthy.transforms.perspective import GROUND, ROAD, Perspective
@@ -472,12 +472,14 @@ class Remove(ObjectEdit):
 
     Attributes:
         element: What is taken out, as a word of the ontology with or without properties.
+        part: Which of them: all, about half, the nearest, those on one side; of lines, those of centre or
+            edge.
         least_share: The share of the image below which things are too small to remove.
     """
 
     element: str = word("vehicle")
     least_share: float = number(LEAST_SHARE, low=0, high=1)
-    part: str = choice("all", PART_TEXT, PARTS)
+    part: str = choice("all", choices=PARTS)
 
     def __post_init__(self) -> None:
         super().__post_init__()

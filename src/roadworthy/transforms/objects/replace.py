@@ -27,7 +27,7 @@ from roadworthy.transforms.objects.paint import (
     repainted_lines,
     switched_lights,
 )
-from roadworthy.transforms.objects.parts import PART_TEXT, PARTS, check_part, part_of
+from roadworthy.transforms.objects.parts import PARTS, check_part, part_of
 from roadworthy.transforms.objects.placement import CutOutPlace, Side
 from roadworthy.transforms.objects.remove import LEAST_SHARE, without
 from roadworthy.transforms.objects.request import Edited, ObjectEdit, window_of
@@ -344,6 +344,8 @@ class Replace(ObjectEdit):
         element: What gives way, as a word of the ontology with or without properties.
         by: What comes in its place.
         gallery: Where cut-outs come from: shipped, or folders joined by commas.
+        part: Which of them: all, about half, the nearest, those on one side; of lines, those of centre or
+            edge.
         least_share: The share of the image below which things are too small to replace.
     """
 
@@ -351,7 +353,7 @@ class Replace(ObjectEdit):
     by: str = word("tree")
     gallery: str = word("shipped")
     least_share: float = number(LEAST_SHARE, low=0, high=1)
-    part: str = choice("all", PART_TEXT, PARTS)
+    part: str = choice("all", choices=PARTS)
 
     def __post_init__(self) -> None:
         super().__post_init__()

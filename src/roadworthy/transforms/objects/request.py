@@ -17,9 +17,10 @@ from roadworthy.frames import Frame
 from roadworthy.images import Mask
 from roadworthy.ontology import Ontology, ontology
 from roadworthy.transforms.objects.gallery import BrokenCutOut
+from roadworthy.transforms.operations import AddOperation
 from roadworthy.transforms.perspective import GROUND, ROAD
 from roadworthy.transforms.transform import BelievableTransform, Keeps
-from roadworthy.transforms.wording import ElementDescription, described
+from roadworthy.transforms.wording import ElementDescription, believable, described
 
 Comparison = Literal["", "closer", "farther"]
 Zone = Literal["roadside", "lane", "area", "around"]
@@ -76,45 +77,19 @@ class Habit:
         return self.on_road and not self.edge
 
 
-_HABITS: Mapping[str, Habit] = {
-    "pedestrian": Habit((0.0, 1.3), nearest=4.0, farthest=30.0, covers=False),
-    "vehicle": Habit((0.5, 2.0), deep=2.5, nearest=7.0, farthest=50.0, on_road=True, clear=6.0),
-    "bicyclist": Habit((0.0, 0.9), deep=0.8, farthest=35.0, on_road=True, edge=True, clear=2.0),
-    "traffic cone": Habit((0.0, 0.6), deep=0.2, nearest=4.0, farthest=30.0, edge=True, covers=False),
-    "dog": Habit((0.0, 1.3), nearest=4.0, farthest=25.0, covers=False),
-    "traffic sign": Habit((0.1, 2.0), deep=0.1),
-    "traffic light": Habit((0.1, 2.0), deep=0.1, whole=False),
-    "pole": Habit((0.1, 2.0), deep=0.1, farthest=60.0, whole=False),
-    "tree": Habit((0.4, 6.0), nearest=8.0, farthest=70.0, whole=False),
-}
+_HABITS = {name: Habit(tuple(gap), **habit) for name, (gap, habit) in believable()["habits"].items()}
 _USUAL = Habit((0.1, 4.0), whole=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What is asked for, in the words of the transform's parameters.
+@dataclass(frozen=True)
+class Request(AddOperation):
+    """What is asked for: an element of the ontology that comes, and how large it must be.
 
     Attributes:
-        element: The ontology element of the thing.
-        relation: How it stands to the reference.
-        reference: A place such as "roadside", or things that are in the frame.
-        side: On which side.
-        distance: Metres from the camera; 0 leaves it open.
         smallest: Pixels that it is high at least; 0 leaves it to the frame.
-        within: Metres from the camera at most; 0 leaves it open.
-        company: "any", or "group" where it stands close to what was added so before.
-        pose: What somebody does, one of `POSES`, or "any".
     """
 
-    element: str
-    relation: str = "on"
-    reference: str = ROADSIDE
-    side: str = "either"
-    distance: float = 0.0
     smallest: float = 0.0
-    within: float = 0.0
-    company: str = "any"
-    pose: str = "any"
 
     @property
     def habit(self) -> Habit:

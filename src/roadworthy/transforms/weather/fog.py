@@ -17,7 +17,7 @@ from roadworthy.transforms.weather._condition import WeatherTransform
 from roadworthy.transforms.weather._estimates import along_edges
 from roadworthy.transforms.weather._scene import Colour, Map, Mask, WeatherScene
 from roadworthy.transforms.weather._sky import SkyLook, overcast, under
-from roadworthy.transforms.wording import Numbers
+from roadworthy.transforms.wording import Numbers, believable
 
 _N = Numbers("fog")
 
@@ -74,25 +74,10 @@ def transmission(
 _REACH, _FLAT = 40, 0.004  # widths of a window that fit across the image, and a variance that is no edge
 
 
-# Of severities 0 to 5: the weight of the plasma, and how fast its finer parts decay.
-_FOG = ((0.0, 1.5, 2.0, 2.5, 2.5, 3.0), (2.0, 2.0, 2.0, 1.7, 1.5, 1.4))
-# Likewise: mean and deviation of the noise, its size, what counts as a flake, length and spread of the blur,
-# and what is left of the colours.
-_SNOW = (
-    (-0.5, 0.1, 0.2, 0.55, 0.55, 0.55),
-    (0.3, 0.3, 0.3, 0.3, 0.3, 0.3),
-    (3.0, 3.0, 2.0, 4.0, 4.5, 2.5),
-    (0.5, 0.5, 0.5, 0.9, 0.85, 0.85),
-    (10.0, 10.0, 12.0, 12.0, 12.0, 12.0),
-    (4.0, 4.0, 4.0, 8.0, 8.0, 12.0),
-    (1.0, 0.8, 0.7, 0.7, 0.65, 0.55),
-)
-
-
 def imagenet_c_fog(image: Image, rng: np.random.Generator, severity: float) -> Image:
     """Return (x + c·plasma)·m / (m + c), m being the brightest value of the image."""
     height, width = image.shape[:2]
-    weight, decay = (float(np.interp(severity, range(6), row)) for row in _FOG)
+    weight, decay = (float(np.interp(severity, range(6), row)) for row in believable()["imagenet-c"]["fog"])
     # What is finer than this is weak in the plasma.
     step = max(1, round(width / 320))
     noise = _plasma(rng, max(2, width // step), max(2, height // step), decay)
@@ -121,7 +106,7 @@ def _plasma(rng: np.random.Generator, width: int, height: int, decay: float) -> 
 def imagenet_c_snow(image: Image, rng: np.random.Generator, severity: float) -> Image:
     """Return whitened colours under noise that is enlarged, thresholded and blurred along one direction."""
     height, width = image.shape[:2]
-    looks = [float(np.interp(severity, range(6), row)) for row in _SNOW]
+    looks = [float(np.interp(severity, range(6), row)) for row in believable()["imagenet-c"]["snow"]]
     mean, deviation, zoom, least, radius, sigma, kept = looks
     size = (max(2, round(height / zoom)), max(2, round(width / zoom)))
     noise = rng.standard_normal(size, dtype=np.float32) * np.float32(deviation) + np.float32(mean)

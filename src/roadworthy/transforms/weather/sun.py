@@ -13,16 +13,10 @@ from roadworthy.transforms.transform import choice, number, register
 from roadworthy.transforms.weather._condition import WeatherTransform, unfit_light
 from roadworthy.transforms.weather._scene import Colour, Map, Mask, WeatherScene, spread
 from roadworthy.transforms.weather._sky import as_image
+from roadworthy.transforms.wording import believable
 
 _SPIN = np.float32(0.4)  # radians: how the rays are turned
 _SUNLIGHT: Colour = (255.0, 241.0, 214.0)
-_GHOSTS = (  # place along the line from the sun through the centre, radius in widths, brightness, colour
-    (-0.35, 0.020, 0.20, (0.6, 1.0, 0.7)),
-    (0.35, 0.012, 0.22, (1.0, 0.7, 0.5)),
-    (0.62, 0.034, 0.14, (0.6, 0.8, 1.0)),
-    (1.00, 0.018, 0.20, (0.9, 1.0, 0.6)),
-    (1.45, 0.058, 0.12, (0.7, 0.6, 1.0)),
-)
 NO_SUN = {
     "night": "there is no sun at night",
     **dict.fromkeys(("rainy", "snowy", "foggy"), "the weather hides the sun"),
@@ -102,7 +96,7 @@ class SunGlare(WeatherTransform):
 
     def _add_ghosts(self, light: Map, strength: float) -> None:
         height, width = light.shape[:2]
-        for place, radius, brightness, colour in _GHOSTS:
+        for place, radius, brightness, colour in believable()["ghosts"]:
             x = (self.x + (0.5 - self.x) * (1 + place)) * width
             y = (self.y + (0.5 - self.y) * (1 + place)) * height
             reach = radius * width
