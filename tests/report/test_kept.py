@@ -38,7 +38,8 @@ from roadworthy.report.drawing import (
     round_rectangle,
 )
 from roadworthy.report.driving import _captioned, drive_figure
-from roadworthy.report.html.charts import Chart, rate_bar
+from roadworthy.report.html.charts import Chart
+from roadworthy.report.html.page import environment
 from roadworthy.report.plots import Held, ShownFinding, draw_growth, finding_sheet, growth_figure, held_figure
 from roadworthy.report.sheets import (
     Pair,
@@ -331,6 +332,7 @@ def test_charts_are_drawn_as_kept() -> None:
     chart.level(5, "accepted")
     shares = Chart((0, 0.2), (0, 1), title="shares", x_label="Δv", y_percent=True)
     shares.band(0.1, 0.3, "plain")
+    rate_bar = getattr(environment().get_template("macros.html.jinja").module, "rate_bar")  # noqa: B009
     bars = [
         rate_bar(0, None, None, "none"),
         rate_bar(0.001, (0.0, 0.3), 0.05, "few"),

@@ -14,14 +14,9 @@ from roadworthy.labelling.folder import PARTS, maps_in
 from roadworthy.models.load import is_description, short_name
 from roadworthy.models.networks import public_networks
 from roadworthy.web.added import AddedFiles, AddedItem
+from roadworthy.web.settings import WORDS
 
-WORLDS = {
-    "world:town": "houses, signs and lights",
-    "world:meadow": "a country road",
-    "world:mountain": "bends between slopes",
-    "world": "all three tracks in turn",
-    "world-crops": "single things, for classifiers",
-}
+WORLDS = WORDS["data"]
 """The built-in data, with what the page says of it."""
 
 

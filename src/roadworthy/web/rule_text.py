@@ -16,6 +16,7 @@ from roadworthy.rules.language.outcome_phrases import read_items
 from roadworthy.rules.language.phrases import prepositional
 from roadworthy.rules.language.quantities import quantities
 from roadworthy.rules.language.words import Words, analysed
+from roadworthy.web.settings import WORDS
 
 _LIKE = 0.7
 
@@ -93,13 +94,7 @@ def _units(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-ROLES = {
-    "condition": "what happens",
-    "object": "to what",
-    "place": "where",
-    "outcome": "the expected reaction",
-    "quantity": "how much",
-}
+ROLES = WORDS["rule"]
 """The roles with what the page says of each."""
 
 

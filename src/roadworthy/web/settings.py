@@ -9,8 +9,12 @@ from ipaddress import ip_address
 from pathlib import Path
 
 from roadworthy._frozen import FrozenDict
+from roadworthy._yaml import read_yaml
 from roadworthy.errors import InputError
 from roadworthy.web.jobs.queue import ID
+
+WORDS = read_yaml(Path(__file__).with_name("words.yaml"), "file of words", "words").data
+"""What pages say of the roles of words and of the built-in data."""
 
 # What a browser on this machine may call a server on it.
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})

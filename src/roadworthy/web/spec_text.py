@@ -15,15 +15,9 @@ from roadworthy.bbsl.testing import find_role
 from roadworthy.errors import InputError
 from roadworthy.report.bbsl import interval_axes, named
 from roadworthy.web.rule_text import Fix, RoleSpan, Trouble, utf16
+from roadworthy.web.settings import WORDS
 
-ROLES = {
-    "keyword": "a word of the language",
-    "type": "a type",
-    "measure": "a function of BBSL",
-    "relation": "a relation",
-    "quantity": "a number",
-    "comment": "a comment",
-}
+ROLES = WORDS["specification"]
 """The kinds of words with what the page says of each."""
 
 _WORDS = re.compile(

@@ -38,19 +38,6 @@ def element(tag: str, kind: str = "", *inside: str, **attributes: object) -> Mar
     )
 
 
-def polyline(kind: str, points: Iterable[Point], **attributes: object) -> Markup:
-    """Return a line through points."""
-    path = " ".join(f"{_short(x)},{_short(y)}" for x, y in points)
-    return element("polyline", kind, points=path, **attributes)
-
-
-def drawing(kind: str, width: float, height: float, title: str, parts: Iterable[Markup]) -> Markup:
-    """Return a whole drawing; the title is what screen readers say of it."""
-    return element(
-        "svg", kind, element("title", "", title), *parts, viewBox=f"0 0 {width} {height}", role="img"
-    )
-
-
 def _short(value: object) -> str:
     return f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else str(value)
 
@@ -157,7 +144,8 @@ class Chart:
 
     def line(self, points: Iterable[Point], kind: str) -> None:
         """Draw a line through points."""
-        self._parts.append(polyline(kind, ((self._x(x), self._y(y)) for x, y in points)))
+        path = " ".join(f"{_short(self._x(x))},{_short(self._y(y))}" for x, y in points)
+        self._parts.append(element("polyline", kind, points=path))
 
     def dots(self, points: Iterable[Point], kind: str) -> None:
         """Draw a dot at every point."""
@@ -178,29 +166,8 @@ class Chart:
 
     def svg(self) -> Markup:
         """Return the chart."""
-        return drawing("chart", WIDTH, HEIGHT, self._title, [*self._behind, *self._parts])
-
-
-def rate_bar(rate: float, bounds: tuple[float, float] | None, accepted: float | None, title: str) -> Markup:
-    """Return a failure rate as a bar from 0 to 100%, a whisker between bounds and a mark at what is accepted.
-
-    Example:
-        >>> str(rate_bar(0.1, (0.05, 0.2), 0.05, "10%")).count("<line")
-        4
-    """
-    x = _Scale(0, 1, 0.5, 119.5)
-    parts = [
-        _rectangle("track", 0, 4, 120, 6),
-        _rectangle("bad", 0, 4, max(x(rate), 1.5) if rate > 0 else 0, 6),
-    ]
-    if bounds is not None:
-        low, high = map(x, bounds)
-        parts.append(_line("whisker", low, 7, high, 7))
-        parts += [_line("whisker", end, 3.5, end, 10.5) for end in (low, high)]
-    if accepted is not None:
-        parts.append(_line("accepted", x(accepted), 0, x(accepted), 14))
-    shape = {"viewBox": "0 0 120 14", "preserveAspectRatio": "none", "role": "img"}
-    return element("svg", "rate", element("title", "", title), *parts, **shape)
+        parts = (element("title", "", self._title), *self._behind, *self._parts)
+        return element("svg", "chart", *parts, viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img")
 
 
 def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> Markup:

@@ -18,10 +18,9 @@ from roadworthy._version import __version__
 from roadworthy.cases import Severity, Status
 from roadworthy.report import results as reported
 from roadworthy.report.html.cards import FailureCard, Thumbnails, card_of, cards_of, failing_rows
-from roadworthy.report.html.charts import rate_bar
 from roadworthy.report.html.figures import Figure, figures_of
 from roadworthy.report.kinds import told_kinds
-from roadworthy.report.results import Result, Standing, by_requirement, clipped, percent, ranked, whole_of
+from roadworthy.report.results import Result, Standing, by_requirement, clipped, ranked, whole_of
 from roadworthy.runs.store import notes_of, shown_images
 
 if TYPE_CHECKING:
@@ -217,7 +216,6 @@ def _contents(run: StoredRun, limits: ReportLimits) -> dict[str, Any]:
         "systems": sorted({one.system for one in results}),
         "grouped": grouped,
         "groups": by_requirement(shown),
-        "bar": _bar,
         "pairs": len(results),
         "lines_left_out": len(results) - len(shown),
         "by_method": sorted(by_method.items()),
@@ -263,20 +261,6 @@ def _minute(time: str) -> str:
         '2026-11-15 21:35 UTC'
     """
     return f"{time[:10]} {time[11:16]} UTC" if time.endswith("+00:00") else time
-
-
-def _bar(result: Result) -> Markup:
-    if result.rate is None:
-        return Markup("")
-    words = f"{percent(result.rate)} fail"
-    bounds = None
-    if result.bound is not None:
-        # Older runs know the upper bound alone.
-        bounds = (result.rate if result.lower is None else result.lower, result.bound)
-        words += f", bounds {result.bounds}"
-    if result.accepted is not None:
-        words += f", {percent(result.accepted)} accepted"
-    return rate_bar(result.rate, bounds, result.accepted, words)
 
 
 def _sections(
