@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roadworthy.transforms.transform import Parameter, shortened
+from roadworthy.transforms.transform import ImageTransform, Parameter, declared_parameters, number, shortened
 
 ENDS = st.sampled_from([(0, 1), (1, 6), (1, 0), (0, -1), (100, 1), (0.05, 12345.678), (0, 0.99996), (3, 2.5)])
 
@@ -57,3 +59,37 @@ def test_a_whole_number_stays_one() -> None:
 def test_four_digits_are_within_a_thousandth(value: float) -> None:
     assert shortened(value) == pytest.approx(value, rel=5.1e-4)
     assert shortened(shortened(value)) == shortened(value)
+
+
+def test_a_description_is_the_one_given_or_stands_in_the_docstring_of_the_class_or_its_base() -> None:
+    @dataclass(frozen=True)
+    class Base(ImageTransform):
+        """What has a width.
+
+        Attributes:
+            width: How wide,
+                in pixels.
+        """
+
+        width: float = number(1.0, low=0, high=9)
+
+    @dataclass(frozen=True)
+    class Wiper(Base):
+        """A wiper.
+
+        Attributes:
+            angle: How far it leans.
+            speed: Never shown.
+        """
+
+        angle: float = number(1.0, low=0, high=9)
+        speed: float = number(1.0, "How fast.", low=0, high=9)
+        silent: float = number(1.0, low=0, high=9)
+
+    told = {one.name: one.description for one in declared_parameters(Wiper)}
+    assert told == {
+        "width": "How wide, in pixels.",
+        "angle": "How far it leans.",
+        "speed": "How fast.",
+        "silent": "",
+    }

@@ -27,15 +27,8 @@ Zone = Literal["roadside", "lane", "area", "around"]
 
 RELATIONS = ("on", "in front of", "behind", "beside", "closer", "farther")
 COMPANIES = ("any", "group")
-# What people do, with the pose of their cut-outs and how those are seen.
-POSES: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "crossing": ("walking", ("side",)),
-    "stepping onto the road": ("walking", ("side",)),
-    "waiting": ("standing", ("side",)),
-    "walking along": ("walking", ("away",)),
-    "braking": ("", ("away",)),
-    "overtaking": ("", ("away",)),
-}
+POSES: Mapping[str, tuple[str, list[str]]] = believable()["poses"]
+"""What people and vehicles do, with the pose of their cut-outs and how those are seen."""
 SIDES = ("either", "left", "right")
 ROADSIDE = "roadside"
 
