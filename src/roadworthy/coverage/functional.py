@@ -186,12 +186,11 @@ class OperatingDomain:
         Raises:
             InputError: The file cannot be read or makes no sense; names file, line and what was expected.
         """
-        from pydantic import BaseModel, ConfigDict, Field
+        from pydantic import BaseModel, Field
 
         from roadworthy._yaml import read_form
 
-        class DomainForm(BaseModel):
-            model_config = ConfigDict(extra="forbid")
+        class DomainForm(BaseModel, extra="forbid"):
             dimensions: dict[str, Any] = Field(min_length=1)
             crosses: list[list[str]] | None = None
 

@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from roadworthy._files import rendered, write_text
 from roadworthy.errors import InputError
-from roadworthy.report.html.cards import Thumbnail, Thumbnails
+from roadworthy.report.html.cards import Thumbnails
 from roadworthy.report.html.page import environment
 from roadworthy.report.result_files import escaped
 from roadworthy.report.results import clipped, count, percent, signed
 from roadworthy.runs.comparison import Comparison, ComparisonVerdict, Difference
-from roadworthy.runs.comparison.pairing import ChangedCases
 
 if TYPE_CHECKING:
     from roadworthy.runs.store import StoredRun
 
 
-_LINES = 300
 _CARDS = 24
 _IMAGE_BYTES = 4_000_000
 _NOT_COUNTED = (ComparisonVerdict.GONE, ComparisonVerdict.NEW, ComparisonVerdict.NOT_COMPARED)
-
-
-@dataclass(frozen=True, eq=False)
-class _Example:
-    """A broken case: what it is of, and its images in the second run."""
-
-    difference: Difference
-    case: ChangedCases
-    images: tuple[Thumbnail, ...]
 
 
 def counted(comparison: Comparison) -> list[Difference]:
@@ -152,22 +141,19 @@ def write_comparison(comparison: Comparison, path: str | Path, first: StoredRun,
 
 def _html(comparison: Comparison, first: StoredRun, second: StoredRun) -> str:
     thumbnails = Thumbnails(second, _IMAGE_BYTES)
-    examples: list[_Example] = []
+    # Broken cases, each with its images in the second run.
+    examples: list[dict[str, object]] = []
     for one in comparison.differences:
         for case in one.examples_broken[: 3 if one.verdict is ComparisonVerdict.REGRESSION else 1]:
             if len(examples) < _CARDS:
-                examples.append(_Example(one, case, tuple(thumbnails.of(case.images_after.split()) or [])))
+                images = thumbnails.of(case.images_after.split()) or []
+                examples.append({"difference": one, "case": case, "images": images})
     return (
         environment()
         .get_template("comparison.html.jinja")
         .render(
             comparison=comparison,
             sentence=sentence(comparison),
-            lines=comparison.differences[:_LINES],
-            left_out=max(0, len(comparison.differences) - _LINES),
-            broken=sum(one.broken for one in comparison.differences),
-            fixed=sum(one.fixed for one in comparison.differences),
-            gone=any(one.verdict is ComparisonVerdict.GONE for one in comparison.differences),
             examples=examples,
             first=first.folder.resolve().name,
             second=second.folder.resolve().name,

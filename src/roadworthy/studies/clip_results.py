@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from roadworthy._files import write_json, write_text
+from roadworthy._files import rendered, write_json, write_text
 from roadworthy._tables import csv_text
 from roadworthy.driving.requirements import AUTONOMOUS
 from roadworthy.driving.sectors import SectorTable
@@ -217,17 +217,14 @@ class ClipResult:
 
     def markdown(self) -> str:
         """Return the results for people to read."""
-        raters, inattentive, incomplete = (
-            sum(getattr(one, name) for one in self.questionnaires)
-            for name in ("raters", "inattentive", "incomplete")
+        return rendered(
+            Path(__file__).with_name("clip_results.md.jinja"),
+            questionnaires=self.questionnaires,
+            rule=self.plan.rule,
+            tables=self.tables(),
+            remarks=self.remarks(),
+            markdown_text=markdown_text,
         )
-        about = (
-            f"{raters} raters of {len(self.questionnaires)} questionnaires count; {inattentive} did not give "
-            f"a crash the lowest score and {incomplete} left out a clip. Good and poor clips are told apart "
-            f"by {markdown_text(self.plan.rule)}."
-        )
-        parts = ["# Ratings of driving\n", f"{about}\n", *(one.markdown() for one in self.tables())]
-        return "\n".join([*parts, *(f"Note: {markdown_text(one)}\n" for one in self.remarks())])
 
     def write(self, folder: Path) -> tuple[Path, ...]:
         """Write agreement.csv, clips.csv, correlations.csv, results.json and results.md.

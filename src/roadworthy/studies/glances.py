@@ -367,7 +367,7 @@ def collect(folder: Path, files: Sequence[Path] = ()) -> Collected:
         if not rater:
             raise InputError("the column rater does not say who answered")
         if answer:
-            _check_choice(answer, plan.design.choices)
+            check_choice("the answer", answer, plan.design.choices)
         if (first := seen.setdefault((rater, known[id].image), where)) != where:
             raise InputError(
                 f"{rater!r} has already seen a version of this picture ({first}): a person stays in one "
@@ -379,10 +379,6 @@ def collect(folder: Path, files: Sequence[Path] = ()) -> Collected:
     if not given:
         raise InputError(f"{folder} has no answers yet: fill in {ANSWERS}")
     return _counted(plan, given)
-
-
-def _check_choice(answer: object, choices: Sequence[str]) -> None:
-    check_choice("the answer", answer, choices)
 
 
 def _seconds(text: str) -> float:
@@ -472,7 +468,7 @@ class GlanceStudy(Study):
         """Store what a person chose, and after how many seconds; an empty choice is none in time."""
         answer, seconds = values.get("answer"), values.get("time")
         if answer != "":
-            _check_choice(answer, self._choices)
+            check_choice("the answer", answer, self._choices)
         if seconds is not None and not (type(seconds) in (int, float) and 0 <= seconds <= _LONGEST):
             raise InputError(f"the time must be in seconds, got {seconds!r}")
         if item not in self._tracks_of:

@@ -10,6 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from roadworthy._files import rendered
 from roadworthy.cases import Dataset
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.drives.readers import drives_in
@@ -114,20 +115,13 @@ class WrittenGlances:
 
     def lines(self) -> list[str]:
         """Return what people read."""
-        facts, answers = self.document(), self.pairs * self.plan.design.raters
-        few = (
-            f"These are {answers / 100:g} answers for each interval of visual change of 0.01, "
-            f"and an interval counts with more than {MOST_TOO_FEW}: plan more pairs or more people"
+        told = rendered(
+            Path(__file__).with_name("glances.jinja"),
+            facts=self.document(),
+            answers=self.pairs * self.plan.design.raters,
+            fewest=MOST_TOO_FEW,
         )
-        return [
-            f"{facts['images']} images in {facts['batches']} batches of {facts['tracks']} tracks, for "
-            f"{facts['raters_per_batch']} people each: at least {facts['fewest_people']} people, "
-            f"{facts['answers']} answers",
-            *([few] if answers <= 100 * MOST_TOO_FEW else []),
-            *(f"skipped {times}: {reason}" for reason, times in self.skipped.items()),
-            f"Wrote {self.folder}: a page runs plan.json, answers go to answers.csv; "
-            "keep key.json to yourself",
-        ]
+        return told.splitlines()
 
 
 @dataclass(frozen=True)

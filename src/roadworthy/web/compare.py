@@ -152,12 +152,12 @@ def _changed(first: str, second: str, found: Comparison) -> Iterator[dict[str, A
     for one in found.differences[:_MOST]:
         about: dict[str, Any] = {"requirement": one.requirement.id, "text": one.requirement.text}
         about |= {"runs": [first, second], "systems": [one.before, one.after]}
-        if one.examples_broken:
-            cases = [case.case for case in one.examples_broken]
-            yield {"kind": "broken", "count": one.broken, "cases": cases, **about}
-        if one.examples_fixed:
-            cases = [case.case for case in one.examples_fixed]
-            yield {"kind": "fixed", "count": one.fixed, "cases": cases, **about}
+        for kind, number, examples in (
+            ("broken", one.broken, one.examples_broken),
+            ("fixed", one.fixed, one.examples_fixed),
+        ):
+            if examples:
+                yield {"kind": kind, "count": number, "cases": [case.case for case in examples], **about}
 
 
 def _compared(

@@ -12,8 +12,9 @@ from fastapi import APIRouter, Request, Response
 from roadworthy._files import as_record, read_json
 from roadworthy.coverage import FunctionalCoverage
 from roadworthy.coverage.search.findings import CoverageGrowth, growth_of
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, told_as
 from roadworthy.runs.store import StoredPair, StoredRun
+from roadworthy.web.compare import systems_of
 from roadworthy.web.services import Here, RunFolder
 
 # Files, where in them functional coverage stands, and what its parts are called there.
@@ -145,10 +146,8 @@ def measured_of(folder: Path) -> MeasuredCoverage | None:
     path = folder / "coverage.json"
     if not path.is_file():
         return None
-    try:
+    with told_as(InputError, f"{path} must be what `coverage measure` writes", ValueError):
         return as_record(MeasuredCoverage, read_json(path))
-    except ValueError as error:
-        raise InputError(f"{path} must be what `coverage measure` writes: {error}") from error
 
 
 def searches_of(folder: Path) -> list[tuple[StoredPair, CoverageGrowth]]:
@@ -189,7 +188,11 @@ router = APIRouter(prefix="/coverage")
 def page(request: Request, services: Here) -> Response:
     """Return the list of folders that say something about coverage."""
     folders = {name: services.folders.folder(name) for name in services.folders.names}
-    found = {name: _shares(one) for name, one in folders.items() if has_coverage(one) or _searches(one)}
+    found = {
+        name: _shares(one)
+        for name, one in folders.items()
+        if has_coverage(one) or systems_of(one, "coverage")
+    }
     return services.pages.page(request, "coverage_runs.html", found=found)
 
 
@@ -215,11 +218,3 @@ def _shares(folder: Path) -> list[Functional]:
         return functional_of(folder)
     except InputError:
         return []
-
-
-def _searches(folder: Path) -> bool:
-    """Return whether a search of a network is in a run."""
-    try:
-        return any(pair.requirement.method == "coverage" for pair in StoredRun.open(folder).pairs)
-    except InputError:
-        return False

@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeAlias
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, HTTPException, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from roadworthy.errors import InputError
 from roadworthy.studies import open_study, studies_in
@@ -25,8 +25,8 @@ router = APIRouter(prefix="/studies")
 Name = Annotated[str, Field(max_length=80)]
 
 
-class _Form(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _Form(BaseModel, extra="forbid"):
+    """What a page sends."""
 
 
 class _Draw(_Form):

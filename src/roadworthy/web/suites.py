@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from roadworthy._files import is_file, read_text
 from roadworthy._yaml import FileProblem, YamlFile, read_yaml
@@ -30,17 +30,15 @@ _MOST_TOLD = 30
 _SUITES = (".suite.yaml", ".suite.yml")
 
 
-class _Path(BaseModel):
+class _Path(BaseModel, extra="forbid"):
     """A path below a folder of --under."""
 
-    model_config = ConfigDict(extra="forbid")
     path: Annotated[str, Field(max_length=4_000)]
 
 
-class _Sections(BaseModel):
+class _Sections(BaseModel, extra="forbid"):
     """What a network's input and numbers are."""
 
-    model_config = ConfigDict(extra="forbid")
     input: dict[str, Any] = {}
     output: dict[str, Any]
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import yaml
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from roadworthy.errors import InputError
 from roadworthy.web.jobs.asks import Ask
@@ -22,17 +22,15 @@ _EXAMPLES = Path(__file__).with_name("examples.yaml")
 router = APIRouter()
 
 
-class TypedText(BaseModel):
+class TypedText(BaseModel, extra="forbid"):
     """What is typed."""
 
-    model_config = ConfigDict(extra="forbid")
     text: str
 
 
-class _Preview(BaseModel):
+class _Preview(BaseModel, extra="forbid"):
     """What is to be tried on a few frames."""
 
-    model_config = ConfigDict(extra="forbid")
     ask: Ask
     count: Annotated[int, Field(ge=1)] = 4
 

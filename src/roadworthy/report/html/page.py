@@ -205,7 +205,6 @@ def _contents(run: StoredRun, limits: ReportLimits) -> dict[str, Any]:
         for one in told_kinds(run)
     ]
     sections = _sections(run, list(grouped.values())[: limits.sections], limits, thumbnails)
-    shown = results[: limits.lines]
     by_method = {one.requirement.method: Counter[Standing]() for one in results}
     for one in results:
         by_method[one.requirement.method][one.standing] += 1
@@ -215,13 +214,11 @@ def _contents(run: StoredRun, limits: ReportLimits) -> dict[str, Any]:
         "whole": whole,
         "systems": sorted({one.system for one in results}),
         "grouped": grouped,
-        "groups": by_requirement(shown),
+        "groups": by_requirement(results[: limits.lines]),
         "pairs": len(results),
-        "lines_left_out": len(results) - len(shown),
         "by_method": sorted(by_method.items()),
         "sections": sections,
         "kinds": kinds,
-        "failures": whole.cases[Status.VIOLATED] + whole.cases[Status.ERROR],
         "shown": sum(len(part.cards) for section in sections for part in section),
         "images_missing": thumbnails.missing,
         "failing": failing_rows(run, limits.reasons),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.nn import functional
 
-from roadworthy.errors import InputError, reason
+from roadworthy.errors import InputError, told_as
 from roadworthy.models.zoo import load_module
 from roadworthy.models.zoo.driving_networks import vgg_layers
 from roadworthy.models.zoo.perception_networks import SmallDetector
@@ -91,17 +91,14 @@ def feature_network(source: str | Path = "detector") -> FeatureNetwork:
 def _vgg19(path: Path) -> nn.Sequential:
     """Return the convolutions of VGG19 with the weights of a file; those of the classifier are left out."""
     found = vgg_layers(_VGG19)
-    try:
+    told = f"{path} does not have the weights of VGG19 under torchvision's names"
+    # torch raises a different class for each way in which a file can be broken.
+    with told_as(InputError, told, Exception):
         state = torch.load(path, map_location="cpu", weights_only=True)
         start = "features."
         found.load_state_dict(
             {name.removeprefix(start): one for name, one in state.items() if name.startswith(start)}
         )
-    except Exception as error:
-        # torch raises a different class for each way in which a file can be broken.
-        raise InputError(
-            f"{path} does not have the weights of VGG19 under torchvision's names: {reason(error)}"
-        ) from error
     return found
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import as_record, naming, read_record
+from roadworthy._files import as_record, naming, read_record, rendered
 from roadworthy.errors import InputError, check_known, check_number
 from roadworthy.models.zoo import Variant, load_module, located_weights
 from roadworthy.result_tables import ResultTable
@@ -204,22 +204,9 @@ class Retrained:
 
     def notes(self, material: Material) -> list[str]:
         """Return what a reader of the table should know, a sentence each."""
-        notes = [
-            f"steering is in {material.unit.name}, MSE in its square; resampled: where 95% of 4000 resamples "
-            f"of {min(one.moments for one in self.comparisons)} or more moments lie, claiming no confidence"
-        ]
-        if any(one.mse_control is not None for one in self.comparisons):
-            notes.append("control: the MSE of a network trained as long without the changed images")
-        if self.seen:
-            notes.append(
-                f"{self.seen} of {self.comparisons[0].images} clean frames were learned in another weather, "
-                "as in the paper; --split time keeps them apart"
-            )
-        return notes + [
-            f"{count} frames were left out of {kind}: the change does not apply to them"
-            for kind, count in material.left_out.items()
-            if count
-        ]
+        template = Path(__file__).with_name("notes.jinja")
+        told = rendered(template, material=material, comparisons=self.comparisons, seen=self.seen)
+        return told.splitlines()
 
 
 def retrain(

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, TypeAdapter, model_validator
+from pydantic import BaseModel, Field, PrivateAttr, TypeAdapter, model_validator
 from pydantic_core import PydanticCustomError
 
 from roadworthy._files import naming
@@ -27,13 +27,12 @@ from roadworthy.transforms.objects.gallery import OWN, SHIPPED
 if TYPE_CHECKING:
     from roadworthy.bbsl import Spec
 
-Share = Annotated[float, Field(ge=0, le=1)]
 Name = Annotated[str, Field(min_length=1, max_length=300)]
 LabelledBy = Annotated[str, Field(min_length=1, max_length=2_000)]  # names of those whom the server offers
 
 
-class _Form(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class _Form(BaseModel, extra="forbid", frozen=True):
+    """What a page or a job asks for."""
 
 
 class _RunAsk(_Form, ABC):
@@ -61,7 +60,7 @@ class _RunAsk(_Form, ABC):
     boxes: LabelledBy = "own"
     frames: Annotated[int, Field(ge=1)] = 60
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
-    allow: Share = 0.0
+    allow: Annotated[float, Field(ge=0, le=1)] = 0.0
 
     @property
     def labelled_by(self) -> tuple[tuple[str, str], ...]:
