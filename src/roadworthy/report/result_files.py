@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape
 
 from roadworthy._files import rendered, write_text
 from roadworthy._tables import csv_text
-from roadworthy.cases import Scalar, Status
+from roadworthy.cases import Status
 from roadworthy.labelling import estimated_by
 from roadworthy.report.results import (
     Result,
@@ -72,13 +72,8 @@ def write_junit(run: StoredRun, path: str | Path) -> Path:
 
 def _rendered(template: str, **known: object) -> str:
     """Return what a template beside this module says of a run."""
-    shown = {"estimated": _estimated, "shown_images": shown_images}
+    shown = {"estimated": lambda row: estimated_by(row, MEASURE), "shown_images": shown_images}
     return rendered(Path(__file__).with_name(template), **shown, **known)
-
-
-def _estimated(row: Mapping[str, Scalar]) -> str:
-    estimated = estimated_by(row, MEASURE)
-    return f", {estimated}" if estimated else ""
 
 
 def _clean(text: str) -> str:

@@ -16,7 +16,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 
 import numpy as np
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from roadworthy._files import as_record, parse_json
 from roadworthy.errors import InputError
@@ -235,9 +235,10 @@ Word = Annotated[str, Field(max_length=500)]
 Name = Annotated[str, Field(max_length=2000)]
 
 
-class CaseName(BaseModel, extra="forbid", frozen=True):
+class CaseName(BaseModel):
     """Which case is meant."""
 
+    model_config = ConfigDict(extra="forbid", frozen=True)
     requirement: Word
     system: Word
     case: Name

@@ -316,7 +316,7 @@ def environment() -> Environment:
         "number": reported.number,
         "percent": reported.percent,
         "signed": reported.signed,
-        "plain": _plain,
+        "plain": lambda value: reported.number(value) if isinstance(value, float) else str(value),
     }
     made.filters |= filters
     made.globals |= {
@@ -328,7 +328,3 @@ def environment() -> Environment:
         "Severity": Severity,
     }
     return made
-
-
-def _plain(value: object) -> str:
-    return reported.number(value) if isinstance(value, float) else str(value)

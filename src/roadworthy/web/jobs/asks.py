@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, Field, PrivateAttr, TypeAdapter, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, TypeAdapter, model_validator
 from pydantic_core import PydanticCustomError
 
 from roadworthy._files import naming
@@ -31,8 +31,10 @@ Name = Annotated[str, Field(min_length=1, max_length=300)]
 LabelledBy = Annotated[str, Field(min_length=1, max_length=2_000)]  # names of those whom the server offers
 
 
-class _Form(BaseModel, extra="forbid", frozen=True):
+class _Form(BaseModel):
     """What a page or a job asks for."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class _RunAsk(_Form, ABC):
