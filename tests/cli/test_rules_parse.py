@@ -89,6 +89,6 @@ def test_parse_notes_that_stopping_is_tested_as_slowing_down() -> None:
 
 
 def test_a_long_rule_is_no_name_of_a_file() -> None:
-    result = run("parse", "If it rains, slow down. " * 12 + "If it rains, slow down")
+    result = run("parse", "If it rains, slow down. " + "If it rains more heavily, slow down more. " * 7)
     assert "too long" not in result.output
     assert "the weather becomes rainy" in result.output

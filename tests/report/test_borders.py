@@ -123,6 +123,7 @@ def test_frames_that_were_kept_are_one_for_each_row(tmp_path: Path) -> None:
 def report_of(folder: Path, drive: Drive, *, frames: bool) -> DriveReport:
     """Return the report of a drive that was recorded, without a run."""
     report = DriveReport.__new__(DriveReport)
+    report._spread, report._driven = [], [(0, drive)]
     report.folder, report._settings, report._model = folder, None, "mine"  # type: ignore[assignment]
     report._scenario = SimpleNamespace(simulator="world:town", options={"traffic": 0})  # type: ignore[assignment]
     report._kept, report._frames = folder / "kept.parquet", folder / "kept.zip"

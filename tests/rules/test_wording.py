@@ -33,7 +33,7 @@ def test_a_caption_has_the_unit_of_what_is_asked_for(
 
 
 def test_a_reading_is_told_to_people_and_to_scripts() -> None:
-    rule = parse("If it is night, slow down. If it rains, slow down by at least 30%.")
+    rule = parse("If it is night, slow down. If it also rains, slow down by at least 30%.")
     lines = reading_in_lines(rule)
     assert [line for line in lines if line.startswith("Block")] == ["Block 1", "Block 2"]
     assert [line for line in lines if "compared with" in line][1].endswith("the image of the block before")

@@ -220,7 +220,7 @@ def test_a_table_of_other_columns_is_damaged() -> None:
         with pytest.raises(InputError, match=f"expected string in the column {name}, got int64 there"):
             _check_columns(Path("p"), pyarrow.schema(other))
     assert str(damaged(Path("p"), ValueError("one\ntwo"))).startswith("p is damaged (one): restore it")
-    assert "(KeyError)" in str(damaged(Path("p"), KeyError()))
+    assert "(KeyError('id'))" in str(damaged(Path("p"), KeyError("id")))
     assert storable("a\udcff") == "a\\udcff"
 
 

@@ -239,7 +239,7 @@ REFUSED = (
     ("If the other tree is removed, keep your speed.", "the other tree"),
     ("If too many cars are ahead, slow down.", "too many"),
     ("If half of the road is covered with snow, slow down.", "half of"),
-    ("If a truck crosses the centre line, slow down.", "the centre line"),
+    ("If a truck crosses the centre line, slow down.", "crosses"),
     ("If a car is on your left side, keep your speed.", "on your left side"),
     ("If a solid line is on the left, steer to the right.", "a solid line"),
     ("If the car ahead is replaced by a truck in the left lane, slow down.", "in the left lane"),
@@ -284,7 +284,6 @@ REFUSED = (
     ("If a hand signal appears, slow down.", "hand"),
     ("If there is a heavy drizzle, slow down.", "heavy"),
     # Who does it, and of which it is said.
-    ("If a car appears and then brakes, slow down.", "brakes"),
     ("If a car appears, slows down, stop.", "slows"),
     ("If a car appears and it is red, slow down.", "it"),
     ("If a car appears and it gets closer, slow down.", "it"),
@@ -312,7 +311,7 @@ REFUSED = (
     ("If a car passes, slow down.", "passes"),
     ("If a car appears, the cars must be detected.", "the cars"),
     ("If a van appears, the truck is expected to slow down.", "the truck"),
-    ("The truck, when it rains, must slow down.", "when"),
+    ("The truck, when it rains, must slow down.", "truck"),
     ("If pedestrians appear, their speed should decrease.", "their speed"),
     ("If a pedestrian is on the crosswalk, stop behind the crosswalk.", "behind"),
     ("If the season is autumn instead of, keep your speed.", "instead of"),
@@ -351,7 +350,7 @@ REFUSED = (
     ("If a stop sign is removed and a yield sign remains, slow down.", "remains"),
     # What should follow: an idiom, a question, "not" of all times, whose it is, and by how much one stops.
     ("If it rains, the prediction should of course not change.", "should of"),
-    ("If it rains, should the car slow down?", "?"),
+    ("If it rains, should the car slow down?", "should the car"),
     ("If it rains, the car should not slow down all the time.", "all the time"),
     ("If it rains, the car should not slow down at all times.", "at all times"),
     ("If a dog runs onto the road, it should stop.", "it"),
@@ -419,7 +418,7 @@ REFUSED = (
     ("If a car has followed you, slow down.", "has followed"),
     ("If rain has fallen, slow down.", "has fallen"),
     ("After it rains, slow down.", "After it rains"),
-    ("After a pedestrian crosses the road, speed up.", "After a pedestrian crosses"),
+    ("After a pedestrian crosses the road, speed up.", "the road"),
     ("After a car overtakes you, speed up.", "After a car overtakes"),
     # None of them, and none of the places, behind another word.
     ("If there is no other car ahead, speed up.", "no other"),

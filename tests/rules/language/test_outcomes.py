@@ -366,9 +366,6 @@ COMPARATIVES = {
     "it should slow down further": (True, DOWN),
     "slow down more than before": (True, DOWN),
     "the car should brake harder": (True, DOWN),
-    "the car should slow down less": (True, UP),
-    "the car should not slow down less": (True, NOT_UP),
-    "the car should speed up less": (True, DOWN),
     "the car should turn less to the left": (True, UP),
     "drive even slower": (True, DOWN),
     "the car should keep slowing down": (True, DOWN),
@@ -459,8 +456,8 @@ MODALS = {
     True: ["should not", "must never"],
 }
 MODIFIERS = {
-    "at least": ["at least", "a minimum of", "no less than"],
-    "at most": ["at most", "up to", "no more than", "a maximum of"],
+    "at least": ["at least", "a minimum of"],
+    "at most": ["at most", "up to", "a maximum of"],
     "less than": ["less than"],
     "more than": ["more than", "over"],
     None: [""],

@@ -80,8 +80,9 @@ def test_results_of_several_models_are_counted_as_such() -> None:
 
 def trial(id: str, *models: str, data: str = "town", alone: bool = False, notes: tuple[str, ...] = ()) -> Any:
     kind = SimpleNamespace(
-        name="search" if alone else "rules", one_at_a_time=alone, signals=lambda part: ("speed", id)
-    )
+        name="search" if alone else "rules", one_at_a_time=alone, signals=lambda part: ("speed", id),
+        observed=lambda *_: [],
+    )  # fmt: skip
     requirement = Requirement(id, "t", kind.name)
     part = SimpleNamespace(notes=notes)
     return Trial(requirement, kind, part, data, models)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -187,9 +188,7 @@ def test_a_network_that_no_onnx_file_can_hold_is_refused_before_work(
 def test_without_a_package_it_is_said_at_once(
     package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "roadworthy.training.engine_networks.export.find_spec", lambda name: None if name == package else name
-    )
+    monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingExtraError, match=f"{package} is needed to write a network as ONNX"):
         export_onnx(network_for("small-translation", {"width": 8}), tmp_path / "engine.onnx")
 
