@@ -193,7 +193,7 @@ def test_systems_that_cannot_be_opened_without_dying_end_the_run() -> None:
 
 
 def test_a_worker_that_is_killed_costs_nothing(tmp_path: Path) -> None:
-    run(Bright(), REQUIREMENT, Frames(600), Meter(), out=tmp_path / "good", batch_size=4)
+    run(Bright(), REQUIREMENT, Frames(4000), Meter(), out=tmp_path / "good", batch_size=4)
     executor = executor_for("processes", workers=2)
     assert isinstance(executor, ProcessExecutor)
     killed: set[int] = set()
@@ -207,7 +207,7 @@ def test_a_worker_that_is_killed_costs_nothing(tmp_path: Path) -> None:
 
     with executor:
         run(
-            Bright(), REQUIREMENT, Frames(600), Meter(), out=tmp_path / "kills", batch_size=4,
+            Bright(), REQUIREMENT, Frames(4000), Meter(), out=tmp_path / "kills", batch_size=4,
             executor=executor, progress=kill,
         )  # fmt: skip
     assert len(killed) == 4
