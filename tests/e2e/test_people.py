@@ -110,7 +110,7 @@ def test_of_a_rule_with_parts_the_one_that_decides_is_shown(page: Page) -> None:
 
 def test_a_comparison_that_takes_long_is_cancelled_and_begun_again(page: Page) -> None:
     """The server is played: what its part of it does is tested without a browser."""
-    waiting = Pages((), ServerLimits())._templates.get_template("_parts.html").module.waiting  # type: ignore[attr-defined]
+    waiting = Pages(ServerLimits())._templates.get_template("_parts.html").module.waiting  # type: ignore[attr-defined]
     script = '<script type="module" src="/static/working.js"></script></head>'
     asked: list[str] = []
     cancels: list[str] = []
