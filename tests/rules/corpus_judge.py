@@ -32,7 +32,7 @@ MAPPINGS = ("properties", "target_properties", "reference_properties")
 MEASURES = {"distance": 0.0, "within": 0.0, "part": ""}
 """How far away, and which of the things of a kind; what is left out is left open by the rule."""
 OUTPUTS = ("speed", "steering")
-OTHER_OUTPUTS = ("detections", "segmentation", "path", "brake", "throttle", "acceleration")
+OTHER_OUTPUTS = ("detections", "segmentation", "path", "brake", "throttle", "acceleration", "drive")
 """Outputs whose relation is not pinned down by pairs of numbers."""
 _FEWEST_PAIRS = 3
 
