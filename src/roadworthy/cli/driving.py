@@ -7,7 +7,6 @@ Options:
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -255,12 +254,12 @@ def check(
     settings_of(settings)
     cut = {"cut_seconds": cut_seconds, "cut_metres": cut_metres}
     options = {**parse_options(option or []), **{name: one for name, one in cut.items() if one is not None}}
-    limits = {
-        name: (numbers("--limit", str(one)) or [math.nan])[0]
-        for name, one in parse_options(limit or []).items()
-    }
+    limits = {name: numbers("--limit", str(one)) for name, one in parse_options(limit or []).items()}
+    for name, given in limits.items():
+        if len(given) != 1:
+            raise InputError(f"--limit {name} needs one number, such as 2.5, got {len(given)}")
     entry = {
-        "driving": limits if oracle is None else str(oracle),
+        "driving": {name: one for name, (one,) in limits.items()} if oracle is None else str(oracle),
         "simulator": [f"log:{log}"],
         "options": options,
         "settings": {}

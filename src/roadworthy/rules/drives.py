@@ -438,6 +438,7 @@ class _Changed:
         apart = self.signal("change_distance" if mine or self.kind == "clearance" else "others_distance")
         self.nothing = "there is nobody to collide with"
         impact = np.maximum(lacking, np.concatenate([lacking[:1], lacking[:-1]]))
+        impact[np.isnan(impact)] = _STRONG  # it touches somebody, at whatever speed
         apart = np.where(apart <= 0, -impact, apart)
         return np.where(np.isnan(apart), math.inf, apart)
 

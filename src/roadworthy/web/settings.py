@@ -71,7 +71,14 @@ class ServerLimits:
     added: int = 100
     look_seconds: float = 120.0
     amounts: Mapping[str, int] = FrozenDict(
-        tries=10_000, versions=100, batches=10_000, laps=100, seconds=3_600
+        tries=10_000,
+        versions=100,
+        batches=10_000,
+        laps=100,
+        seconds=3_600,
+        repeats=100,
+        seeds=100,
+        places=100,
     )
     preview: int = 8
     check_seconds: float = 20.0

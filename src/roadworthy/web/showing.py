@@ -268,6 +268,8 @@ def attended(
     Raises:
         InputError: The answer is no number, or the model sees more than one picture.
     """
+    if not case["pictures"] or not case["answers"]:
+        raise InputError("what a model looks at is told of a case with pictures and answers")
     progress("Opening the model.", None)
     system, output = load_model(ask.models[0]), next((one["output"] for one in case["answers"]), "answer")
     gauge, run = gauge_of(output), StoredRun.open(case["run"])

@@ -74,7 +74,7 @@ def time_words(text: str) -> Iterator[TimeWords]:
             yield TimeWords(None, (found.start(), more.end()), "a time has one number")
             continue
         try:
-            if after := _seconds(found["after"]):
+            if (after := _seconds(found["after"])) is not None:
                 # What a time may be is the same.
                 Timing(after)
                 yield TimeWords(None, found.span(), after=after)

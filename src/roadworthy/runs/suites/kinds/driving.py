@@ -96,6 +96,8 @@ class DrivingKind(Kind[DrivingForm, "DrivingQuality"]):
         scenarios = [Scenario(one, entry.options, limits, entry.frames) for one in entry.simulator]
         for place, one in enumerate(scenarios):
             if one.log:
+                if entry.repeats > 1:
+                    raise InputError("a log was driven once: leave out repeats")
                 scenarios[place] = _logged(one, thresholds, context.folder)
                 continue
             checked_simulator(one.simulator, **one.options)
