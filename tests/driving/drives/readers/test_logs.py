@@ -13,9 +13,10 @@ from tests.datasets import test_bag, test_comma2k19, test_nuscenes
 from typer.testing import CliRunner
 
 from roadworthy.cli import app
-from roadworthy.driving.drives.readers import read_drive, read_typed
+from roadworthy.driving.drives.readers import logs, read_drive, read_typed
 from roadworthy.driving.metrics import compute
-from roadworthy.errors import InputError
+from roadworthy.errors import FrameError, InputError
+from roadworthy.frames import Signals
 from roadworthy.runs.store import StoredRun
 
 
@@ -171,3 +172,30 @@ def test_what_cannot_be_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     suite.write_text(suite.read_text().replace("dave2", "truth").replace("{Mean(SP): 20}", "{}"))
     result = CliRunner().invoke(app, ["run", str(suite), "--executor", "serial"])
     assert "needs a threshold of a metric" in result.output
+
+
+class Recorded:
+    """Two drives; of b no row can be read, and in a nobody knows the speed in the middle."""
+
+    clusters = ("a", "a", "a", "b", "b")
+
+    def __len__(self) -> int:
+        return 5
+
+    def signals(self, number: int) -> Signals:
+        if number > 2:
+            raise FrameError(f"row {number} is cut short")
+        return Signals(timestamp=number / 2, speed=None if number == 1 else 10.0)
+
+
+def test_a_drive_that_cannot_be_read_is_not_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logs, "load", lambda *_, **__: Recorded())
+    with pytest.raises(InputError, match="no row of b can be read: row 3 is cut short"):
+        read_drive("nuscenes:there")
+
+
+def test_metres_are_driven_where_the_speed_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logs, "load", lambda *_, **__: Recorded())
+    monkeypatch.setattr(Recorded, "clusters", ("a",) * 3)
+    monkeypatch.setattr(Recorded, "__len__", lambda _: 3)
+    assert read_drive("nuscenes:there").signals["distance"][-1] == pytest.approx(10)

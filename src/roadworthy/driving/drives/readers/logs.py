@@ -115,6 +115,9 @@ def _drives(source: str, gap: float, options: Mapping[str, Any]) -> dict[str, Dr
             rows.setdefault(cluster, []).append(signals(number))
         except FrameError as error:
             broken.setdefault(cluster, []).append(str(error))
+    for cluster, told in broken.items():
+        if not rows[cluster]:
+            raise InputError(f"{source}: no row of {cluster} can be read: {told[0]}")
     if not any(name in _numbers(row) for drive in rows.values() for row in drive for name in _OF_VEHICLE):
         raise InputError(
             f"{source} knows neither speed nor steering nor any other signal of the vehicle, by which a "
@@ -136,6 +139,7 @@ def _drive(name: str, rows: Sequence[Signals], gap: float, broken: Sequence[str]
     drive = Drive.repaired(name, time, signals, gap=gap, from_zero=True, broken=broken)
     if "speed" not in drive.signals:
         return drive
-    speed = np.nan_to_num(drive.signals["speed"])
+    seen = np.isfinite(drive.signals["speed"])
+    speed = np.interp(drive.time, drive.time[seen], drive.signals["speed"][seen])
     metres = np.cumsum([0.0, *(drive.steps[:-1] * (speed[1:] + speed[:-1]) / 2)])
     return replace(drive, signals={"distance": metres, **drive.signals})
