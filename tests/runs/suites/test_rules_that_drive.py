@@ -76,7 +76,7 @@ def test_a_blind_driver_is_violated_and_the_report_tells_by_how_much(
     page = publish(result).files["report"].read_text("utf-8")
     assert "stepping onto the road" in page
     assert page.count("The image of case town-0") == 2
-    assert "No images are kept of drives." not in page
+    assert "No frames of this drive were kept" not in page
 
 
 def test_the_change_and_the_drive_without_it_have_the_same_traffic(
@@ -202,3 +202,8 @@ def test_what_a_simulator_cannot_change_is_refused_by_its_name(tmp_path: Path) -
         tried("If it becomes foggy, slow down.", "still", mine, tmp_path)
     with pytest.raises(InputError, match="on the straight road only fog comes up, not: add a truck"):
         tried("If a truck stands in the lane, slow down.", "straight", mine, tmp_path)
+
+
+def test_more_places_than_there_are_is_refused(suite: Callable[[str], Suite]) -> None:
+    with pytest.raises(InputError, match=r"places: world:town has \d+ to start from, got 500"):
+        plan_suite(suite(town().replace("places: 2", "places: 500")))

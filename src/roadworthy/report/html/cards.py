@@ -495,8 +495,9 @@ def card_of(requirement: Requirement, row: Row, digests: list[str], thumbnails: 
         if images is None:
             unshown = "This page has no room for more images; they are in the run."
         elif not digests:
-            driven = requirement.method in ("driving", "rules-drive")
-            unshown = "No images are kept of drives." if driven else "No image of this case was kept."
+            unshown = "No image of this case was kept."
+            if requirement.method in ("driving", "rules-drive"):
+                unshown = "No frames of this drive were kept: --frames failing keeps them."
         return FailureCard(row, reading, seen, unshown=unshown)
     corners = changed_region(images[0].image, images[-1].image) if len(images) > 1 else None
     region = None if corners is None else PictureBox("change", corners)

@@ -363,6 +363,8 @@ def _starts(
         names = world_sectors(road := track(path or "meadow"))
         length = road.length / len(names)
         starts = [(one, {"start": round(number * length, 3)}) for number, one in enumerate(names)]
+    if (entry.places or 0) > len(starts):
+        raise InputError(f"places: {where} has {len(starts)} to start from, got {entry.places}")
     most = min(entry.places or len(starts), context.sample or len(starts), len(starts))
     first = int(entry.options.get("seed", 0))
     seeds = (
