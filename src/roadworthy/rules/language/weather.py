@@ -110,7 +110,8 @@ class WeatherReader(Reader):
             return
         self.result.bind(Words(it.text, it.items + group.words.items), "becomes")
         found = noun_phrase(self.words, self.at)
-        assert found is not None
+        if found is None:
+            raise group.words.refuse("what it becomes is not said", ["it becomes foggy"])
         self.at = found[1]
         self.result.found("TRANSFORMATION", str(group.words), "replace")
         self.environment(found[0])
