@@ -4,9 +4,10 @@
 
     python -m benchmarks.device --workers 16 --frames 1600
 
-It needs a GPU and torch, so it is no part of ``make bench``. ResNet101 and VGG16, with weights drawn by lot,
-are asked on frames of the built-in world, once on one core and once on the GPU with a process for each core:
-in a run of the reliability method with all eight changes, and of the rule about night.
+It needs a GPU and torch, so it is no part of ``make bench``; ``--form onnx`` needs onnxruntime-gpu as well.
+ResNet101 and VGG16, with weights drawn by lot, are asked on frames of the built-in world, once on one core
+and once on the GPU with a process for each core: in a run of the reliability method with all eight changes,
+and of the rule about night.
 """
 
 from __future__ import annotations
@@ -37,7 +38,22 @@ def {name}():
 RULE = "If the driving time changes into night, then the ego-vehicle should slow down."
 
 
-def suite(folder: Path, name: str, asked: str, frames: int) -> dict[str, Any]:
+def exported(folder: Path, name: str) -> str:
+    """Write the network as ONNX, and return what it is named by."""
+    import torch
+
+    from roadworthy.models.zoo import architecture
+
+    network = architecture(name).variant(["steering", "speed"], {}).build().eval()
+    free = {0: "batch"}
+    torch.onnx.export(
+        network, (torch.rand(2, 3, 160, 320),), folder / f"{name}.onnx", dynamo=False,
+        input_names=["image"], output_names=["signals"], dynamic_axes={"image": free, "signals": free},
+    )  # fmt: skip
+    return f"onnx:{folder}/{name}.onnx"
+
+
+def suite(folder: Path, name: str, asked: str, frames: int, form: str) -> dict[str, Any]:
     """Return the suite, and write the network's file."""
     from roadworthy.reliability import PAPER_TRANSFORMATIONS
 
@@ -46,11 +62,12 @@ def suite(folder: Path, name: str, asked: str, frames: int) -> dict[str, Any]:
         requirements = {one: {"reliability": one, "preserve": "prediction"} for one in PAPER_TRANSFORMATIONS}
     count = max(1, frames // len(requirements))
     (folder / f"{name}.py").write_text(NETWORK.format(name=name), "utf-8")
+    model = exported(folder, name) if form == "onnx" else f"torch:{folder}/{name}.py:{name}"
     return {
         "suite": "device",
         "models": {
             name: {
-                "model": f"torch:{folder}/{name}.py:{name}",
+                "model": model,
                 "options": {"input.width": 320, "input.height": 160, "output.signals": "steering,speed"},
             }
         },
@@ -60,7 +77,9 @@ def suite(folder: Path, name: str, asked: str, frames: int) -> dict[str, Any]:
     }
 
 
-def measured(name: str, asked: str, device: str, workers: int, frames: int) -> dict[str, Any]:
+def measured(
+    name: str, asked: str, device: str, workers: int, frames: int, form: str = "torch"
+) -> dict[str, Any]:
     """Run the suite; return frames a second and how busy cores and GPU were."""
     from roadworthy.runs.executors import executor_for
     from roadworthy.runs.store import StoredRun, read_manifest
@@ -68,7 +87,7 @@ def measured(name: str, asked: str, device: str, workers: int, frames: int) -> d
 
     folder = Path(tempfile.mkdtemp())
     os.environ["ROADWORTHY_DEVICE"] = device
-    document = suite(folder, name, asked, frames)
+    document = suite(folder, name, asked, frames, form)
     watch = None
     if device != "cpu":
         query = ["nvidia-smi", "--query-gpu=utilization.gpu,memory.used", "--format=csv,noheader,nounits"]
@@ -90,7 +109,7 @@ def measured(name: str, asked: str, device: str, workers: int, frames: int) -> d
     cases = int(row["cases"] or 0)
     manifest = read_manifest(folder / "run") or {}
     found: dict[str, Any] = {
-        "network": name, "asked": asked, "device": device, "workers": workers, "cases": cases,
+        "network": name, "form": form, "asked": asked, "device": device, "workers": workers, "cases": cases,
         "seconds": round(seconds, 1), "cases a second": round(cases / seconds, 2),
         "cores busy": round(cores / seconds, 1),
         "notes": manifest.get("notes", {}).get("models", {}),
@@ -120,11 +139,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--networks", nargs="+", default=["resnet101", "vgg16"])
     parser.add_argument("--asked", nargs="+", default=["reliability", "rule"])
     parser.add_argument("--devices", nargs="+", default=["cpu", "cuda"])
+    parser.add_argument("--form", choices=["torch", "onnx"], default="torch")
     given = parser.parse_args(arguments)
     for name, asked, device in product(given.networks, given.asked, given.devices):
         alone = device == "cpu"
         many = (1, given.alone) if alone else (given.workers, given.frames)
-        print(json.dumps(measured(name, asked, device, *many)), flush=True)
+        print(json.dumps(measured(name, asked, device, *many, given.form)), flush=True)
     return 0
 
 

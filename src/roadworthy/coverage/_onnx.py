@@ -20,7 +20,7 @@ from roadworthy._importing import required
 from roadworthy.coverage import activations
 from roadworthy.coverage.activations import NAMES, Operation, not_counted
 from roadworthy.errors import InputError, told_as
-from roadworthy.models.onnx import wanted_threads
+from roadworthy.models.onnx import session_of, wanted_threads
 from roadworthy.models.outputs import Arrays
 
 ACTIVATIONS = NAMES["ONNX activations"]
@@ -161,17 +161,8 @@ class OnnxRecorder:
         self._session: Any = self._opened()
 
     def _opened(self) -> Any:
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = wanted_threads(self._threads)
-        options.log_severity_level = 3
-        providers = ["CUDAExecutionProvider"] if self._device == "cuda" else []
-        # ONNX Runtime raises a different class for each stage of loading.
         with told_as(InputError, f"cannot watch the layers of {self._path}", Exception):
-            return onnxruntime.InferenceSession(
-                self._graph, sess_options=options, providers=[*providers, "CPUExecutionProvider"]
-            )
+            return session_of(self._graph, self._device, wanted_threads(self._threads))
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what travels to another process: all but the session, which is opened there."""

@@ -29,7 +29,10 @@ _MASK = "pixel_mask"
 _REASON = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ")  # how ONNX Runtime numbers its errors
 Device: TypeAlias = Literal["auto", "cpu", "cuda"]
 """Where a network of ONNX runs."""
-_PROVIDERS = {"cpu": ["CPUExecutionProvider"], "cuda": ["CUDAExecutionProvider", "CPUExecutionProvider"]}
+_CUDA = "CUDAExecutionProvider"
+# Whole single precision, as on a CPU. By default each new size of batch is timed on all ways to convolve,
+# which takes seconds, and another way may be taken the next time.
+_OPTIONS = {"use_tf32": "0", "cudnn_conv_algo_search": "HEURISTIC"}
 
 
 @models.register("onnx", summary="an ONNX network, run by ONNX Runtime: onnx:net.onnx")
@@ -168,16 +171,10 @@ def opened_session(path: Path, device: Literal["cpu", "cuda"] = "cpu", threads: 
     """
     import onnxruntime
 
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.log_severity_level = 3
-    if device == "cuda" and "CUDAExecutionProvider" not in onnxruntime.get_available_providers():
+    if device == "cuda" and _CUDA not in onnxruntime.get_available_providers():
         raise InputError("device 'cuda' needs onnxruntime-gpu, which is not installed; use device 'cpu'")
     try:
-        # Without its own fallback, which prints among what we print, and tries the same again.
-        session = onnxruntime.InferenceSession(
-            str(path), sess_options=options, providers=_PROVIDERS[device], enable_fallback=0
-        )
+        session = session_of(str(path), device, threads)
         for one in (*session.get_inputs(), *session.get_outputs()):
             # Names that are no UTF-8 are noticed only when they are asked for.
             _tensor(one)
@@ -187,13 +184,27 @@ def opened_session(path: Path, device: Literal["cpu", "cuda"] = "cpu", threads: 
         if isinstance(error, onnxruntime.capi.onnxruntime_pybind11_state.InvalidProtobuf):
             reason = "it is no ONNX file, or was cut short"
         raise InputError(f"cannot read the ONNX network {path}: {reason}") from error
-    if _PROVIDERS[device][0] not in session.get_providers():
+    if device == "cuda" and _CUDA not in session.get_providers():
         # Where a library of CUDA is missing it goes on without, and nobody would know why it is slow.
         raise InputError(
             "device 'cuda' cannot be used: ONNX Runtime could not start CUDA, as where there is no GPU, or "
             "where CUDA and cuDNN are not those that this onnxruntime-gpu needs; use device 'cpu'"
         )
     return session
+
+
+def session_of(graph: str | bytes, device: Literal["cpu", "cuda"], threads: int) -> Any:
+    """Return a session of a graph, or of a file with one; ONNX Runtime raises many classes of its own."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 4  # what fails is raised; on a GPU it also tells of ways that it then leaves
+    providers: list[Any] = [(_CUDA, _OPTIONS)] if device == "cuda" else []
+    # Without its own fallback, which prints among what we print, and tries the same again.
+    return onnxruntime.InferenceSession(
+        graph, sess_options=options, providers=[*providers, "CPUExecutionProvider"], enable_fallback=0
+    )
 
 
 def found_device(device: Device) -> Literal["cpu", "cuda"]:
@@ -210,9 +221,9 @@ def found_device(device: Device) -> Literal["cpu", "cuda"]:
 
     wanted = wanted_device(device).removesuffix(":0")
     if wanted == "auto":
-        has_cuda = _PROVIDERS["cuda"][0] in onnxruntime.get_available_providers()
+        has_cuda = _CUDA in onnxruntime.get_available_providers()
         wanted = "cuda" if has_cuda and Path("/dev/nvidiactl").exists() else "cpu"
-    if wanted not in _PROVIDERS:
+    if wanted not in {"cpu", "cuda"}:
         known = "auto, cpu or cuda for networks of ONNX"
         raise InputError(f"--device, or ROADWORTHY_DEVICE, must be {known}, got {wanted!r}")
     return "cuda" if wanted == "cuda" else "cpu"
