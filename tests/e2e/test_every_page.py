@@ -1,6 +1,6 @@
-"""Every page at two widths and in both colours: nothing is cut off, faint or without a name.
+"""Every page at three widths and in both colours: nothing is cut off, faint or without a name.
 
-With ROADWORTHY_SCREENSHOTS all four pictures of each page are kept, to be looked at.
+With ROADWORTHY_SCREENSHOTS all six pictures of each page are kept, to be looked at.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from tests.studies.planned import clip_study, glance_experiment, rule_run
 from tests.web.test_coverage import MEASURED
 from tests.web.test_thresholds import counts
 
+from roadworthy.coverage import FunctionalCoverage
 from roadworthy.datasets import load
+from roadworthy.runs.evidence.requirement_coverage import functional_document
 from roadworthy.web.jobs.worker import work_on
 
 if TYPE_CHECKING:
@@ -71,6 +73,10 @@ def server(tmp_path_factory: pytest.TempPathFactory, chromium: Browser) -> Itera
     ]
     add(home / "searched", rows, requirement=requirement_of("C1", "coverage"))
     (home / "searched" / "coverage.json").write_text(json.dumps(MEASURED))
+    # Holes of our own domain, which can be clicked.
+    tried = functional_document(FunctionalCoverage(), ["none"])
+    (home / "searched" / "evidence").mkdir()
+    (home / "searched" / "evidence" / "functional_coverage.json").write_text(json.dumps(tried))
     (home / "one.webm").write_bytes((home / "drives" / "meadow" / "drive.webm").read_bytes())
     (home / "nothing").mkdir()
     folders = (
@@ -207,12 +213,12 @@ PAGES: dict[str, tuple[str, Do | None]] = {
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_it_is_fine_at_both_widths_and_in_both_colours(
+def test_it_is_fine_at_all_widths_and_in_both_colours(
     window: Callable[..., Page], picture: Callable[..., None], watch: Any, name: str
 ) -> None:
     address, do = PAGES[name]
     watch.expected = ("404",)
-    for width in (1280, 390):
+    for width in (2560, 1280, 390):
         page = window(width, "light")
         page.goto(address)
         if do is not None:

@@ -135,3 +135,7 @@ document.addEventListener("toggle", (event) => {
   if (over > 0) note.style.setProperty("--shift", `${-over}px`);
   else if (left < 8) note.style.setProperty("--shift", `${8 - left}px`);
 }, true);
+
+// What is wider than the window can be scrolled by keyboard.
+const widths = new ResizeObserver((seen) => { for (const { target } of seen) target.tabIndex = target.scrollWidth > target.clientWidth ? 0 : -1; });
+for (const one of document.querySelectorAll(".scroll")) widths.observe(one);

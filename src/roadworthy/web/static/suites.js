@@ -94,7 +94,7 @@ function showEntries() {
       make("div", {}, make("button.quiet", { type: "button", "aria-label": `Edit ${id} in the text`, onclick: () => goTo(line) }, "Edit"), " ",
         make("button.quiet", { type: "button", "aria-label": `Remove ${id}`, onclick: () => upToDate().then(() => change(withoutEntry(editor.text, read, id))) }, "Remove")),
       make("p.say", {}, sayingOf(entry)), why ? make("p.why", {}, worded(wrong(why))) : null);
-  }) : make("p.empty", {}, "None yet: choose a kind below."));
+  }) : make("p.empty", { role: "listitem" }, "None yet: choose a kind below."));
 }
 
 function goTo(line) {
