@@ -13,6 +13,7 @@ import pytest
 from tests.e2e.looking import barriers, faint_texts, overhang, wait_for_pictures, wait_until
 
 from roadworthy.images import read_image
+from roadworthy.report.kinds import told_kinds
 from roadworthy.runs.store import StoredRun
 from roadworthy.runs.store.writing import image_path
 from roadworthy.web.jobs.worker import work_on
@@ -630,7 +631,14 @@ def test_failures_of_a_kind_are_found_and_shown(page: Page, run: Path, picture: 
     picture(page, "web-kinds", docs=True, whole=False)
     assert faint_texts(page) == []
     assert barriers(page) == []
-    sizes = [int(one.split(" of ")[1].split(":")[0]) for one in page.locator(".kind b").all_inner_texts()]
+    sentences = page.locator(".kind b").all_inner_texts()
+    # Reports name the kinds alike.
+    told = [
+        f"{one.held if not one.words.startswith('all of') else one.size} of {one.size}: {one.words}"
+        for one in told_kinds(StoredRun.open(run / "run"))
+    ]
+    assert sorted(sentences) == sorted(told)
+    sizes = [int(one.split(" of ")[1].split(":")[0]) for one in sentences]
     assert sum(sizes) == everything
     assert all(re.search(r"\d+ of \d+", one) for one in page.locator(".kind .small").all_inner_texts())
     page.locator(".kind").first.get_by_role("button", name="Show").click()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode, b64encode
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -25,6 +24,7 @@ from roadworthy.errors import InputError, RoadworthyError
 from roadworthy.images import Image, read_image
 from roadworthy.labelling.street import StreetNetwork
 from roadworthy.models.onnx import wanted_threads
+from roadworthy.report.quantities import CHANGES, quantities_of
 from roadworthy.runs.store import Row, StoredRun, shown_images
 
 Features = NDArray[np.float32]
@@ -107,12 +107,9 @@ def kinds_of(
     }
 
 
-_CHANGES = "param.change.1", "param.transform", "param.transformation", "param.change"
-
-
 def _change(row: Row) -> str:
     """Return what was done to a frame."""
-    return next((str(row[one]) for one in _CHANGES if row.get(one)), "")
+    return next((str(row[one]) for one in CHANGES if row.get(one)), "")
 
 
 def _small(path: Path) -> Image:
@@ -202,8 +199,13 @@ def kinds_among(parts: Features) -> NDArray[np.int64]:
 
 FILE = "kinds.json"
 _REPORTED = 24, 2000  # failures from which on a report tells kinds, and how many it waits for
-_TYPICAL, _LIFT, _HELD = 0.65, 1.25, 0.5  # shares of a kind, and how much rarer elsewhere
-_THIRDS = {"measure.distance.1": ("near", "far"), "visual_change": ("hardly visible", "plain to see")}
+# As in kinds.js: words at most, shares of a kind, and how much rarer what is told must be elsewhere.
+_WORDS, _TYPICAL, _LIFT, _HELD = 4, 0.65, 1.25, 0.5
+_THIRDS = {
+    "distance": ("near", "far"),
+    "visual_change": ("hardly visible", "plain to see"),
+    "speed": ("at low speed", "at high speed"),
+}
 _SHORT = r"\((?:[^)]*?element=([^,)]+))?[^)]*\)"  # "add(element=person, x=2)" is "add person"
 
 
@@ -226,6 +228,16 @@ class _Found:
             numbers, left = divmod(len(b64decode(self.parts, validate=True)), 4 * max(1, len(self.cases)))
             return {len(one) for one in each} == {len(self.cases)} and numbers > 0 and not left
         return False
+
+
+class _Fact(NamedTuple):
+    """What may be told of failures: of which it is true, and in SQL of which cases, where that is known."""
+
+    name: str
+    words: str
+    alike: NDArray[np.bool_]
+    where: str = ""
+    value: str | float = ""
 
 
 class FailureKind(NamedTuple):
@@ -265,48 +277,67 @@ def told_kinds(run: StoredRun) -> list[FailureKind]:
     keys = [tuple(str(row[one]) for one in ("requirement", "system", "case")) for row in rows]
     rows = [row for row, key in zip(rows, keys, strict=True) if key in place_of]
     places = [place_of[key] for key in keys if key in place_of]
-    words = {
-        "change": [re.sub(_SHORT, r" \1", _change(row)).strip() for row in rows],
-        "side": [found["sides"][place] for place in places],
-        "against": [(one := found["against"][place]) and f"against {one}" for place in places],
-        "system": [str(row["system"]) for row in rows],
-        **{name: _thirds([row.get(name) for row in rows], *ends) for name, ends in _THIRDS.items()},
-    }
-    columns = {name: np.array(values) for name, values in words.items()}
-    kinds = np.array([found["kinds"][place] for place in places])
-    return [_told(run, rows, columns, kinds == number) for number in np.unique(kinds)]
-
-
-def _thirds(values: Sequence[object], low: str, high: str) -> list[str]:
-    """Return of each number whether it is in the lowest or in the highest third; nothing of the others."""
-    numbers = np.array([one if isinstance(one, float) else np.nan for one in values])
-    if np.isnan(numbers).all():
-        return [""] * len(values)
-    first, last = np.nanquantile(numbers, (1 / 3, 2 / 3))
-    return [low if one <= first < last else high if one >= last > first else "" for one in numbers]
-
-
-def _told(
-    run: StoredRun, rows: Sequence[Row], columns: Mapping[str, NDArray[np.str_]], own: NDArray[np.bool_]
-) -> FailureKind:
-    left, told = own, dict[str, str]()
-    for name, values in columns.items():
-        ((value, _),) = Counter(values[own].tolist()).most_common(1)
-        alike = values == value
-        typical = alike[own].mean() >= max(_TYPICAL, _LIFT * alike[~own].mean() if (~own).any() else 0)
-        if value and typical and (left & alike).sum() >= _HELD * own.sum():
-            told[name], left = value, left & alike
-    asked = sorted({str(rows[place]["requirement"]) for place in np.flatnonzero(own).tolist()})
-    words = ", ".join(told.values()) or f"all of {', '.join(asked[:3])}{' …' if len(asked) > 3 else ''}"
-    worst = rows[int(left.argmax())]
-    changes = ", ".join(f'"{name}"' for name in _CHANGES if name in worst)
+    changes = ", ".join(f'"{name}"' for name in CHANGES if name in rows[0])
     short = f"trim(regexp_replace(coalesce({changes}, ''), '{_SHORT}', ' \\1', 'g'))"
-    facts = {such: told[name] for name, such in (("system", "system"), ("change", short)) if name in told}
-    alike_all = " AND ".join(f"{such} = ${place}" for place, such in enumerate(facts, 2)) or "true"
-    rates = run.query(
-        f"SELECT {alike_all} AS such, count(*) FILTER (status <> 'passed') AS failed, count(*) AS judged "
-        "FROM cases WHERE status IN ('passed', 'violated', 'error') AND requirement IN "
-        "(SELECT unnest(string_split($1, chr(30)))) GROUP BY such ORDER BY such DESC",
-        ["\x1e".join(asked), *facts.values()],
+    columns: list[tuple[str, str, list[str]]] = [
+        ("change", short, [re.sub(_SHORT, r" \1", _change(row)).strip() for row in rows]),
+        ("requirement", "requirement", [str(row["requirement"]) for row in rows]),
+        ("side", "", [found["sides"][place] for place in places]),
+        ("against", "", [(one := found["against"][place]) and f"against {one}" for place in places]),
+        ("system", "system", [str(row["system"]) for row in rows]),
+    ]
+    facts = [
+        _Fact(name, one, np.array(values) == one, where and f"{where} = ", one)
+        for name, where, values in columns
+        for one in sorted({*values} - {""})
+    ]
+    measures = quantities_of(rows[0])
+    for name in (one for one in _THIRDS if one in measures):
+        facts += _thirds(run, keys, name, measures[name])
+    kinds = np.array([found["kinds"][place] for place in places])
+    return [_told(run, rows, facts, kinds == number) for number in np.unique(kinds)]
+
+
+def _thirds(run: StoredRun, keys: Sequence[tuple[str, ...]], name: str, measured: str) -> list[_Fact]:
+    """Return that a measure is in the lowest third of all failures, and that it is in the highest."""
+    asked = run.query(
+        f'SELECT requirement, system, "case", {measured} AS value FROM cases '
+        "WHERE status IN ('violated', 'error')"
     )
-    return FailureKind(int(own.sum()), int(left.sum()), words, rates, worst)
+    value_of = {
+        tuple(str(row[one]) for one in ("requirement", "system", "case")): row["value"] for row in asked
+    }
+    values = np.array([value_of.get(key) for key in keys], float)
+    known = np.sort(values[np.isfinite(values)])
+    third, thirds = known[[len(known) // 3, 2 * len(known) // 3]].tolist() if len(known) else (0.0, 0.0)
+    if third >= thirds:
+        return []
+    low, high = _THIRDS[name]
+    return [
+        _Fact(name, low, values <= third, f"{measured} <= ", third),
+        _Fact(name, high, values >= thirds, f"{measured} >= ", thirds),
+    ]
+
+
+def _told(run: StoredRun, rows: Sequence[Row], facts: Sequence[_Fact], own: NDArray[np.bool_]) -> FailureKind:
+    left, told = own, list[_Fact]()
+    for one in facts:
+        said = len(told) == _WORDS or (
+            one.name == "requirement" and any(each.name == "change" for each in told)
+        )
+        elsewhere = one.alike[~own].mean() if (~own).any() else 0
+        typical = one.alike[own].mean() >= max(_TYPICAL, _LIFT * elsewhere)
+        if not said and typical and (left & one.alike).sum() >= _HELD * own.sum():
+            told, left = [*told, one], left & one.alike
+    asked = sorted({str(rows[place]["requirement"]) for place in np.flatnonzero(own).tolist()})
+    words = ", ".join(one.words for one in told)
+    words = words or f"all of {', '.join(asked[:3])}{' …' if len(asked) > 3 else ''}"
+    wheres = [one for one in told if one.where]
+    such = " AND ".join(f"{one.where}${place}" for place, one in enumerate(wheres, 2)) or "true"
+    rates = run.query(
+        f"SELECT coalesce({such}, false) AS such, count(*) FILTER (status <> 'passed') AS failed, "
+        "count(*) AS judged FROM cases WHERE status IN ('passed', 'violated', 'error') AND requirement IN "
+        "(SELECT unnest(string_split($1, chr(30)))) GROUP BY such ORDER BY such DESC",
+        ["\x1e".join(asked), *(one.value for one in wheres)],
+    )
+    return FailureKind(int(own.sum()), int(left.sum()), words, rates, rows[int(left.argmax())])
