@@ -26,14 +26,7 @@ from roadworthy.frames import SignalUnits
 from roadworthy.models.detection import DetectionOutput
 from roadworthy.models.images import ImageInput
 from roadworthy.models.network import ModelSpec, Recognised, Runtime, Tensor
-from roadworthy.models.outputs import (
-    ClassificationOutput,
-    DepthOutput,
-    Output,
-    PathOutput,
-    RegressionOutput,
-    SegmentationOutput,
-)
+from roadworthy.models.outputs import OUTPUTS, Output
 
 
 def _listed(value: object) -> object:
@@ -111,15 +104,7 @@ _Description = create_model(
     options=(dict[str, Any], {}),
 )
 _OUTPUTS: dict[str, tuple[type[_Form], Callable[..., Output[Any]]]] = {
-    kind.task: (_form(kind, task=(str, kind.task)), kind)
-    for kind in (
-        RegressionOutput,
-        ClassificationOutput,
-        DetectionOutput,
-        SegmentationOutput,
-        DepthOutput,
-        PathOutput,
-    )
+    kind.task: (_form(kind, task=(str, kind.task)), kind) for kind in (*OUTPUTS, DetectionOutput)
 }
 
 

@@ -9,7 +9,7 @@ from roadworthy._files import is_file, read_json
 from roadworthy.errors import InputError
 from roadworthy.models.network import ModelSpec, Network, Tensor
 from roadworthy.models.onnx import Device, onnx_model
-from roadworthy.models.torch_module import TorchRuntime, imported_torch, torch_device
+from roadworthy.models.torch_module import TorchRuntime, imported_torch, load_weights, torch_device
 from roadworthy.registry import models
 
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
@@ -76,8 +76,6 @@ def _library(name: str, folder: Path) -> Any:
 
 
 def _from_timm(told: Any, weights: Path) -> tuple[Any, tuple[Tensor, ...]]:
-    from roadworthy.models.torch_module import load_weights
-
     library = _library("timm", weights.parent)
     module = library.create_model(told["architecture"], num_classes=int(told.get("num_classes", 1000)))
     load_weights(module, weights)

@@ -323,13 +323,8 @@ class Network(Generic[P]):
         half = (len(views) + 1) // 2
         if not self._padded:
             self.batch = min(self.batch or half, half)
-        _LOG.warning(
-            "%s: %s has no room for %d images at a time, and gets %d",
-            self.name,
-            device_of(self),
-            len(views),
-            half,
-        )
+        told = self.name, device_of(self), len(views), half
+        _LOG.warning("%s: %s has no room for %d images at a time, and gets %d", *told)
         first, second = self._run(views[:half]), self._run(views[half:])
         return {
             name: [*one, *second[name]] if isinstance(one, list) else np.concatenate([one, second[name]])

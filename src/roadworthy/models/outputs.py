@@ -335,6 +335,9 @@ class PathOutput:
         return PlannedPath(points + shift, path.times)
 
 
+OUTPUTS = (RegressionOutput, ClassificationOutput, SegmentationOutput, DepthOutput, PathOutput)
+"""What networks may answer with, beside boxes."""
+
 _NEAREST = 1e-3  # metres, so that a network that answers 0 does not divide by it
 
 

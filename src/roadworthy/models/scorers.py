@@ -198,6 +198,7 @@ def _recognised(pairs: Sequence[tuple[str | None, str]]) -> Iterable[Measure]:
 
 
 _LOWEST_SCORE = 0.01
+_MOST_HIDDEN = 0.8  # of a thing that must be found
 
 
 class BoxScorer:
@@ -206,8 +207,8 @@ class BoxScorer:
     Args:
         classes: Words of the ontology to tell apart; the elements that occur when left out, all kinds of
             vehicles in one.
-        min_height: Things lower than this, in pixels, are neither asked for nor held against the detector.
-        max_occlusion: Likewise for things hidden to a larger share.
+        min_height: Things lower than this, in pixels, are neither asked for nor held against the detector;
+            neither are those of which more than 80% are hidden.
 
     Example:
         >>> things = Boxes([[0, 0, 4, 4]], ["car"])
@@ -218,11 +219,8 @@ class BoxScorer:
         ['mAP@0.5 100%', 'mAP@[.5:.95] 60%', 'AP@0.5 vehicle 100%']
     """
 
-    def __init__(
-        self, classes: Sequence[str] | None = None, *, min_height: float = 8.0, max_occlusion: float = 0.8
-    ) -> None:
-        self._classes = classes
-        self._min_height, self._max_occlusion = min_height, max_occlusion
+    def __init__(self, classes: Sequence[str] | None = None, *, min_height: float = 8.0) -> None:
+        self._classes, self._min_height = classes, min_height
         self._truth: list[Boxes] = []
         self._ignored: list[Boxes] = []
         self._found: list[Boxes] = []
@@ -245,7 +243,7 @@ class BoxScorer:
             iou=COCO_THRESHOLDS,
             ignored=self._ignored,
             min_height=self._min_height,
-            max_occlusion=self._max_occlusion,
+            max_occlusion=_MOST_HIDDEN,
         )
         if not any(found.things):
             return []

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import torch
 from torch import nn
 
 _SCALE = 10.0
 _HALVINGS = 5
+Sizes: TypeAlias = tuple[int, ...]
+Shares: TypeAlias = tuple[float, ...]
 _Convolution = tuple[int, int, int]  # channels, kernel, stride
 _DAVE2: tuple[_Convolution, ...] = ((24, 5, 2), (36, 5, 2), (48, 5, 2), (64, 3, 1), (64, 3, 1))
 
@@ -115,13 +118,7 @@ class Adapted(Convolutional, ABC):
     """
 
     def __init__(
-        self,
-        outputs: int,
-        *,
-        width: int = 320,
-        height: int = 160,
-        hidden: tuple[int, ...] = (512, 128),
-        dropout: float = 0.5,
+        self, outputs: int, *, width: int, height: int, hidden: tuple[int, ...], dropout: float
     ) -> None:
         super().__init__()
         if min(width, height) < 2**_HALVINGS:
@@ -150,7 +147,7 @@ class Dave2(Convolutional):
         dropout: After the first two dense layers; not in NVIDIA's paper, but in papers/driving-quality.txt.
     """
 
-    def __init__(self, outputs: int, *, width: int = 200, height: int = 66, dropout: float = 0.1) -> None:
+    def __init__(self, outputs: int, *, width: int, height: int, dropout: float) -> None:
         super().__init__()
         self.features = nn.Sequential(*convolutions(3, _DAVE2), nn.Flatten())
         size = flat_size(self.features, 3, height, width)
@@ -177,14 +174,7 @@ class Epoch(Convolutional):
     """
 
     def __init__(
-        self,
-        outputs: int,
-        *,
-        width: int = 320,
-        height: int = 160,
-        channels: tuple[int, ...] = (32, 64, 128),
-        hidden: int = 1024,
-        dropout: tuple[float, ...] = (0.25, 0.5),
+        self, outputs: int, *, width: int, height: int, channels: Sizes, hidden: int, dropout: Shares
     ) -> None:
         super().__init__()
         layers: list[nn.Module] = []
@@ -220,13 +210,13 @@ class Chauffeur(nn.Module):
         self,
         outputs: int,
         *,
-        width: int = 320,
-        height: int = 120,
-        history: int = 99,
-        channels: tuple[int, ...] = (16, 20, 40, 60, 80, 128),
-        memory: int = 256,
-        hidden: int = 256,
-        dropout: float = 0.1,
+        width: int,
+        height: int,
+        history: int,
+        channels: tuple[int, ...],
+        memory: int,
+        hidden: int,
+        dropout: float,
     ) -> None:
         super().__init__()
         layers: list[nn.Module] = []
@@ -274,7 +264,7 @@ class Rambo(nn.Module):
         history: Earlier frames that it sees, at least one; there is a difference between each and the next.
     """
 
-    def __init__(self, outputs: int, *, width: int = 256, height: int = 192, history: int = 2) -> None:
+    def __init__(self, outputs: int, *, width: int, height: int, history: int) -> None:
         super().__init__()
         if history < 1:
             raise ValueError("without an earlier frame there is no difference to see")

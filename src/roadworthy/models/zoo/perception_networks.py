@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from roadworthy.models.zoo.driving_networks import Convolutional, Head, dense_layers, flat_size
+from roadworthy.models.zoo.driving_networks import Convolutional, Head, Sizes, dense_layers, flat_size
 
 
 def plain(before: int, after: int, *, kernel: int = 3, stride: int = 1) -> nn.Sequential:
@@ -64,23 +64,13 @@ class SmallClassifier(nn.Module):
 
     Args:
         outputs: How many classes it tells apart.
-        width: Of the image; any, because of the mean.
-        height: Of the image, likewise.
         channels: Of the first layer and of the stages.
         blocks: How often each stage looks again.
         dropout: Before the dense layer.
+        _size: Width and height of the image: any, because of the mean.
     """
 
-    def __init__(
-        self,
-        outputs: int,
-        *,
-        width: int = 64,  # noqa: ARG002
-        height: int = 64,  # noqa: ARG002
-        channels: tuple[int, ...] = (32, 64, 128, 224),
-        blocks: tuple[int, ...] = (1, 2, 2),
-        dropout: float = 0.2,
-    ) -> None:
+    def __init__(self, outputs: int, *, channels: Sizes, blocks: Sizes, dropout: float, **_size: int) -> None:
         super().__init__()
         self.features = nn.Sequential(
             plain(3, channels[0], stride=2), *stages(channels, blocks, near=len(blocks))
@@ -111,12 +101,12 @@ class SmallPlanner(Convolutional):
         self,
         outputs: int,
         *,
-        width: int = 320,
-        height: int = 112,
-        channels: tuple[int, ...] = (24, 40, 72, 120, 160),
-        blocks: tuple[int, ...] = (1, 2, 3, 2),
-        hidden: int = 128,
-        dropout: float = 0.1,
+        width: int,
+        height: int,
+        channels: tuple[int, ...],
+        blocks: tuple[int, ...],
+        hidden: int,
+        dropout: float,
     ) -> None:
         super().__init__()
         self.features = nn.Sequential(
@@ -165,14 +155,7 @@ class SmallDetector(nn.Module):
     size: torch.Tensor
 
     def __init__(
-        self,
-        outputs: int,
-        *,
-        width: int = 320,
-        height: int = 160,
-        channels: tuple[int, ...] = (32, 64, 112, 192, 256),
-        blocks: tuple[int, ...] = (1, 2, 3, 3),
-        neck: int = 64,
+        self, outputs: int, *, width: int, height: int, channels: Sizes, blocks: Sizes, neck: int
     ) -> None:
         super().__init__()
         self.stem = plain(3, channels[0], stride=2)

@@ -175,24 +175,14 @@ def fit_engine(
     checkpoint = None if folder is None else folder / CHECKPOINT
     if folder is not None:
         make_writable(folder)
-    with fast_convolutions():
+    # Sizes of batches do not change: it pays to look for the fastest convolutions once.
+    with torch.backends.cudnn.flags(enabled=True, benchmark=True):
         budget = method.settings.minutes
         stopped = loop.run(learner, watcher, budget, checkpoint=checkpoint, resume=resume, identity=identity)
     for name in method.generators:
         method.networks[name] = learner.averages.get(name, method.networks[name]).eval()
     history = tuple(learner.history)
     return FittedEngine(learner.learned, stopped, loop.device_name(method.device), learner.seconds, history)
-
-
-@contextlib.contextmanager
-def fast_convolutions() -> Iterator[None]:
-    """Let cuDNN try which of its ways is the fastest for each size: all batches have one of a few."""
-    before = torch.backends.cudnn.benchmark
-    torch.backends.cudnn.benchmark = True
-    try:
-        yield
-    finally:
-        torch.backends.cudnn.benchmark = before
 
 
 class _EngineLearner(Learner):

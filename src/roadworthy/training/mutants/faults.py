@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
+from torch import nn, optim
 
 from roadworthy.errors import InputError
 from roadworthy.models.images import View
@@ -234,13 +234,9 @@ def _initialise(layer: nn.Linear | nn.Conv2d, name: str, seed: int) -> None:
 _STRENGTH = 0.01  # Keras' own, for l1 and l2
 _TINY = 1e-7
 _CLIP = 0.5
-_OPTIMISERS: dict[str, type[torch.optim.Optimizer]] = {
-    "sgd": torch.optim.SGD,
-    "rmsprop": torch.optim.RMSprop,
-    "adagrad": torch.optim.Adagrad,
-    "adadelta": torch.optim.Adadelta,
-    "adamax": torch.optim.Adamax,
-    "nadam": torch.optim.NAdam,
+_OPTIMISERS = {
+    kind.__name__.lower(): kind
+    for kind in (optim.SGD, optim.RMSprop, optim.Adagrad, optim.Adadelta, optim.Adamax, optim.NAdam)
 }
 
 

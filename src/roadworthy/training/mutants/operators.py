@@ -352,21 +352,19 @@ def candidates(module: torch.nn.Module, example: torch.Tensor, operator: str) ->
 
 
 def _candidates(chain: Chain, operator: str) -> list[Candidate]:
-    from roadworthy.training.mutants._layers import (
-        RefusedError,
-        check_layer,
-        check_weights,
-        same_by_proof,
-        shape_note,
-    )
+    from roadworthy.training.mutants import _layers
 
     found = []
-    check = check_layer if operator in LAYER_OPERATORS else check_weights
+    check = _layers.check_layer if operator in LAYER_OPERATORS else _layers.check_weights
     for layer in chain.layers:
-        refused, equivalent, note = "", same_by_proof(operator, layer), shape_note(operator, layer)
+        refused, equivalent, note = (
+            "",
+            _layers.same_by_proof(operator, layer),
+            _layers.shape_note(operator, layer),
+        )
         try:
             check(operator, layer, chain)
-        except RefusedError as refusal:
+        except _layers.RefusedError as refusal:
             refused, equivalent, note = str(refusal), "", ""
         found.append(Candidate(operator, layer.name, layer.kind, refused, equivalent, note))
     return found
