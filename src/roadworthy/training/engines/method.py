@@ -34,8 +34,7 @@ Column = tuple[str, torch.Tensor]
 def weighted(losses: Mapping[str, torch.Tensor], weights: Mapping[str, float]) -> torch.Tensor:
     """Return the sum of the losses that have a weight, each times it, in the order of the weights."""
     first, *rest = (weight * losses[name] for name, weight in weights.items() if name in losses)
-    total: torch.Tensor = sum(rest, first)
-    return total
+    return sum(rest, first)
 
 
 class EngineMethod(ABC):
@@ -113,9 +112,8 @@ class EngineMethod(ABC):
         weights = [one for module in modules for one in module.parameters()]
         # One kernel for all weights: small networks spend more time starting kernels than in them.
         fused = self.device.type == "cuda"
-        return torch.optim.Adam(
-            weights, rate, self.betas, weight_decay=self.settings.weight_decay, fused=fused or None
-        )
+        decay = self.settings.weight_decay
+        return torch.optim.Adam(weights, rate, self.betas, weight_decay=decay, fused=fused or None)
 
 
 @dataclass(frozen=True)
@@ -285,9 +283,8 @@ class _EngineLearner(Learner):
             {name: one.state_dict() for name, one in named.items()} for named in self._learned()
         )
         history = [asdict(row) for row in self.history]
-        return TrainingCheckpoint(
-            identity, step, networks, averages, step, optimizers, {"seconds": seconds}, history
-        )
+        learned = step, networks, averages, step, optimizers
+        return TrainingCheckpoint(identity, *learned, {"seconds": seconds}, history)
 
     def _learned(self) -> tuple[Mapping[str, Any], ...]:
         return self.method.networks, self.averages, self.method.optimizers

@@ -106,12 +106,9 @@ def _overlapping(samples: Samples, share: float, rng: np.random.Generator) -> Sa
     members = rng.permutation(np.flatnonzero(kinds == first))
     repeated = members[: int(share * len(members))]
     labels = samples.targets[rng.choice(np.flatnonzero(kinds == second), len(repeated))]
-    return dataclasses.replace(
-        samples,
-        windows=np.concatenate([samples.windows, samples.windows[repeated]]),
-        targets=np.concatenate([samples.targets, labels]),
-        drives=np.concatenate([samples.drives, samples.drives[repeated]]),
-    )
+    windows, drives = (np.concatenate([one, one[repeated]]) for one in (samples.windows, samples.drives))
+    targets = np.concatenate([samples.targets, labels])
+    return dataclasses.replace(samples, windows=windows, targets=targets, drives=drives)
 
 
 _DROPOUTS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d)

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from roadworthy._yaml import read_yaml
 from roadworthy.errors import InputError, check_known, check_number
@@ -325,8 +325,7 @@ def example_of(variant: Variant) -> torch.Tensor:
     if taken.stacking == "channels":
         frames, channels = 1, frames * channels
     time = (frames,) if frames > 1 else ()
-    found: torch.Tensor = library.zeros(2, *time, channels, taken.height, taken.width)
-    return found
+    return cast("torch.Tensor", library.zeros(2, *time, channels, taken.height, taken.width))
 
 
 def candidates(module: torch.nn.Module, example: torch.Tensor, operator: str) -> list[Candidate]:
@@ -357,11 +356,8 @@ def _candidates(chain: Chain, operator: str) -> list[Candidate]:
     found = []
     check = _layers.check_layer if operator in LAYER_OPERATORS else _layers.check_weights
     for layer in chain.layers:
-        refused, equivalent, note = (
-            "",
-            _layers.same_by_proof(operator, layer),
-            _layers.shape_note(operator, layer),
-        )
+        refused, equivalent = "", _layers.same_by_proof(operator, layer)
+        note = _layers.shape_note(operator, layer)
         try:
             check(operator, layer, chain)
         except _layers.RefusedError as refusal:
