@@ -300,11 +300,8 @@ def draft_description(reference: str, runtime: Runtime) -> str:
             break
     sizes = [[size for size in one.shape[1:] if size is not None] for one in runtime.outputs]
     # Of an output with a free axis it is not known how many numbers it gives.
-    known = [
-        math.prod(one)
-        for one, of in zip(sizes, runtime.outputs, strict=True)
-        if len(one) == len(of.shape[1:])
-    ]
+    declared = zip(sizes, runtime.outputs, strict=True)
+    known = [math.prod(one) for one, of in declared if len(one) == len(of.shape[1:])]
     return rendered(
         Path(__file__).with_name("draft.yaml.jinja"),
         names=[*_name_lines(reference)],

@@ -55,9 +55,8 @@ def huggingface_model(
     if (weights := next((folder / one for one in _WEIGHTS if is_file(folder / one)), None)) is None:
         raise InputError(f"{folder} has no network: expected {', '.join((*_EXPORTS, *_WEIGHTS))}")
     told = read_json(folder / "config.json")
-    module, wanted = (
-        _from_timm(told, weights) if "pretrained_cfg" in told else _from_transformers(told, folder)
-    )
+    timm = "pretrained_cfg" in told
+    module, wanted = _from_timm(told, weights) if timm else _from_transformers(told, folder)
     files = (weights, folder / "config.json")
     runtime = TorchRuntime(module.eval(), torch_device(device, label), files, outputs=wanted)
     return Network(label, runtime, spec, timeout=timeout)

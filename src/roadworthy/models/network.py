@@ -48,11 +48,8 @@ def raised_at(error: BaseException) -> str:
 
     It is the last line of a library where there is no other, and nothing where all is ours.
     """
-    lines = [
-        (one.filename, one.lineno)
-        for one in traceback.extract_tb(error.__traceback__)
-        if not one.filename.startswith((_OURS, "<frozen"))
-    ]
+    calls = traceback.extract_tb(error.__traceback__)
+    lines = [(one.filename, one.lineno) for one in calls if not one.filename.startswith((_OURS, "<frozen"))]
     own = [one for one in lines if not one[0].startswith(_LIBRARIES)]
     for name, number in (own or lines)[-1:]:
         return f" ({_short(name)}:{number})"

@@ -281,9 +281,8 @@ class DepthOutput:
             )
         if metric := self.values == "metres":
             array = 1 / np.maximum(array, _NEAREST)
-        return [
-            InverseDepth(view.values_to_frame(own), metric) for view, own in zip(views, array, strict=True)
-        ]
+        pairs = zip(views, array, strict=True)
+        return [InverseDepth(view.values_to_frame(own), metric) for view, own in pairs]
 
 
 @dataclass(frozen=True)

@@ -238,9 +238,9 @@ def _coco(label: str, path: Path, annotations: Path | None, options: Mapping[str
             )
         found[image].append(result)
     # Named as the reader of COCO data names its frames; an image without results has no boxes.
-    records = {
-        Path(image["file_name"]).with_suffix("").as_posix(): found[image["id"]] for image in known["images"]
-    }
+    records = {}
+    for one in known["images"]:
+        records[Path(one["file_name"]).with_suffix("").as_posix()] = found[one["id"]]
     read = partial(_coco_boxes, path=path, categories=known["categories"], options=options)
     return Recorded(label, "detection", records, str(path), read=read, files=(path, annotations))
 

@@ -52,11 +52,8 @@ class Confusion:
     @property
     def recall(self) -> dict[str, float]:
         """For each class that occurs, the share of its images that were recognised."""
-        return {
-            name: float(row[number] / row.sum())
-            for number, (name, row) in enumerate(zip(self.classes, self.counts, strict=True))
-            if row.sum()
-        }
+        rows = enumerate(zip(self.classes, self.counts, strict=True))
+        return {name: float(row[number] / row.sum()) for number, (name, row) in rows if row.sum()}
 
     def worst(self, count: int = 3) -> list[tuple[str, str, int]]:
         """Return the most frequent confusions: the true class, what it was taken for, how often."""
@@ -64,11 +61,8 @@ class Confusion:
         np.fill_diagonal(wrong, 0)
         order = np.argsort(-wrong, axis=None, kind="stable")[:count]
         places = [divmod(int(one), len(self.classes)) for one in order]
-        return [
-            (self.classes[row], self.classes[column], int(wrong[row, column]))
-            for row, column in places
-            if wrong[row, column]
-        ]
+        found = ((row, column, int(wrong[row, column])) for row, column in places)
+        return [(self.classes[row], self.classes[column], times) for row, column, times in found if times]
 
 
 def confusion(truth: Sequence[str], answers: Sequence[str], classes: Iterable[str] = ()) -> Confusion:
@@ -236,15 +230,9 @@ class BoxScorer:
 
     def measures(self) -> list[Measure]:
         """Return mAP at an IoU of 0.5, mAP over COCO's thresholds, and AP at 0.5 of each class."""
-        found = average_precision(
-            self._truth,
-            self._found,
-            classes=self._classes,
-            iou=COCO_THRESHOLDS,
-            ignored=self._ignored,
-            min_height=self._min_height,
-            max_occlusion=_MOST_HIDDEN,
-        )
+        left: Any = {"ignored": self._ignored, "min_height": self._min_height, "max_occlusion": _MOST_HIDDEN}
+        images = self._truth, self._found
+        found = average_precision(*images, classes=self._classes, iou=COCO_THRESHOLDS, **left)
         if not any(found.things):
             return []
         at_half = found.at(0.5)
@@ -297,9 +285,8 @@ class ClassScorer:
             return []
         table = self.confusion
         images = dict(zip(table.classes, table.counts.sum(axis=1).tolist(), strict=True))
-        recalls = [
-            Measure(f"recall of {name}", value, "share", images[name]) for name, value in table.recall.items()
-        ]
+        known = table.recall.items()
+        recalls = [Measure(f"recall of {name}", value, "share", images[name]) for name, value in known]
         return [Measure("accuracy", table.accuracy, "share", len(self._truth)), *recalls]
 
 
