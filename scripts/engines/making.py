@@ -22,7 +22,7 @@ from torch import nn
 from roadworthy.errors import InputError, suggest
 from roadworthy.training.engine_networks.settings import NetworkInputs, network_for, seeded
 from roadworthy.training.engines.feed import PictureFeed
-from roadworthy.training.engines.method import FittedEngine, fast_convolutions, fit_engine
+from roadworthy.training.engines.method import FittedEngine, fit_engine
 from roadworthy.training.engines.pairs import CHANGES, PairSource, WorldChange, compared
 from roadworthy.training.engines.pictures import Pictures
 from roadworthy.training.engines.settings import EngineSettings
@@ -327,7 +327,7 @@ def fastest(effort: Effort, device: str) -> Effort:
         network = network_for("small-translation", {"width": 32, "blocks": 2})
         method = PairedMethod(settings, network, inputs=NetworkInputs())
         batch = PictureFeed([pictures], method.device, channels_last=last).part(0, effort.batch)
-        with fast_convolutions():
+        with torch.backends.cudnn.flags(enabled=True, benchmark=True):
             for repeat in (_WARMED, _TIMED):
                 began = time.perf_counter()
                 for _ in range(repeat):

@@ -172,7 +172,7 @@ def test_stored_images_are_jpegs_of_quality_95_with_all_their_colours(tmp_path: 
     write_material(
         tmp_path / "a.npz", "one", variant, {"part": samples}, header={"more": [1]}, encoding="jpg"
     )
-    with reading_material(tmp_path / "a.npz", "one", otherwise="{why}") as found:
+    with reading_material(tmp_path / "a.npz", "one", "is none", "make") as found:
         told = ("format", "network", "outputs", "encoding", "more")
         assert {name: found.header[name] for name in told} == {
             "format": "one", "network": "dave2", "outputs": ["steering"], "encoding": "jpg", "more": [1],
@@ -181,6 +181,6 @@ def test_stored_images_are_jpegs_of_quality_95_with_all_their_colours(tmp_path: 
         assert found.samples("part").targets.tolist() == [[0.0]]
     with (
         pytest.raises(InputError, match=r"a\.npz is none \(ValueError: expected 'two', got 'one'\)"),
-        reading_material(tmp_path / "a.npz", "two", otherwise="is none ({why})"),
+        reading_material(tmp_path / "a.npz", "two", "is none", "make"),
     ):
         pass

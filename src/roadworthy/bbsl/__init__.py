@@ -19,15 +19,6 @@ from roadworthy.bbsl.syntax import SpecificationError
 from roadworthy.bbsl.values import Box, Interval
 
 __all__ = [
-    "Bindings",
-    "Box",
-    "Interval",
-    "PerFrame",
-    "RaggedBoxes",
-    "Spec",
-    "SpecificationError",
-    "FrameView",
-    "load",
-    "load_bindings",
-    "parse",
-]
+    "Bindings", "Box", "Interval", "PerFrame", "RaggedBoxes", "Spec", "SpecificationError", "FrameView",
+    "load", "load_bindings", "parse",
+]  # fmt: skip

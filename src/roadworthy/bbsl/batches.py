@@ -83,9 +83,8 @@ def evaluate_many(
     for case in spec.case_blocks:
         held = rows.case(case)
         # Where the specification does not apply it says nothing, neither true nor false.
-        values[case.label] = arrays.Kleene(held.true & applies.true, held.false & applies.true).numbers(
-            coordinates.count
-        )
+        both = arrays.Kleene(held.true & applies.true, held.false & applies.true)
+        values[case.label] = both.numbers(coordinates.count)
     return Outcomes(applies.numbers(coordinates.count), values)
 
 
@@ -218,11 +217,9 @@ def _literal(_: syntax.Expression, lower: arrays.Intervals, upper: arrays.Interv
 def _box(_: syntax.Expression, x: arrays.Intervals, y: arrays.Intervals) -> arrays.BoxArrays:
     # A side without a value compares as false, and so does an empty one.
     missing = ~((x.lower <= x.upper) & (y.lower <= y.upper))
-    x, y = (
-        arrays.Intervals(np.where(missing, np.nan, one.lower), np.where(missing, np.nan, one.upper))
-        for one in (x, y)
-    )
-    return arrays.BoxArrays(x, y)
+    ends = (np.where(missing, np.nan, one) for one in (x.lower, x.upper, y.lower, y.upper))
+    left, right, low, high = ends
+    return arrays.BoxArrays(arrays.Intervals(left, right), arrays.Intervals(low, high))
 
 
 def _ratio(_: syntax.Expression, part: arrays.Sets, whole: arrays.Sets) -> arrays.Intervals:

@@ -515,11 +515,8 @@ def _source(given: dict[str, Any], folder: Path) -> Source:
     known = [name for name in declared if name != "folder"]
     for key in options:
         check_known(f"{kinds[0]} has no option", key, known)
-    missing = [
-        name
-        for name, one in declared.items()
-        if one.default is MISSING and one.default_factory is MISSING and name not in options
-    ]
+    needed = (name for name, one in declared.items() if one.default is one.default_factory is MISSING)
+    missing = [name for name in needed if name not in options]
     if missing:
         raise InputError(f"{kinds[0]} needs {' and '.join(missing)}")
     if "folder" in declared:

@@ -191,18 +191,13 @@ class IouComparison:
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""
+        names = "expectation", "iou", "specification"
         return {
             "specification": _count(self.specification),
             "iou": {f"{threshold:g}": _count(count) for threshold, count in self.iou.items()},
             "cells": {
                 f"{threshold:g}": [
-                    {
-                        "expectation": cell.expectation,
-                        "iou": cell.iou,
-                        "specification": cell.specification,
-                        "count": len(cell),
-                    }
-                    for cell in cells
+                    {name: getattr(one, name) for name in names} | {"count": len(one)} for one in cells
                 ]
                 for threshold, cells in self.cells.items()
             },

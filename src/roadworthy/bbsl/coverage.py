@@ -355,11 +355,8 @@ class _BorderSearch:
 
     def nearest(self, label: str, before: tuple[str, ...]) -> BorderChange | None:
         """Return the nearest box for which a case holds; None when none is there, or found in time."""
-        sizes = {
-            name: len(value)
-            for name, value in self._values.items()
-            if isinstance(value, tuple) and not isinstance(value, Box | Interval)
-        }
+        tuples = ((name, value) for name, value in self._values.items() if isinstance(value, tuple))
+        sizes = {name: len(value) for name, value in tuples if not isinstance(value, Box | Interval)}
         image = (float(self.width), float(self.height))
         try:
             encoding = Encoding(self.spec, sizes, symbols.ExactAreas(), image)
@@ -428,11 +425,9 @@ def _exact(number: float) -> symbols.Term:
 
 
 def _within(moved: symbols.SymbolicBox, start: Box, limit: float) -> list[symbols.Formula]:
-    return [
-        close
-        for term, place in zip(symbols.terms(moved), (*start.x, *start.y), strict=True)
-        for close in (term - _exact(place) <= _exact(limit), _exact(place) - term <= _exact(limit))
-    ]
+    most, places = _exact(limit), map(_exact, (*start.x, *start.y))
+    pairs = zip(symbols.terms(moved), places, strict=True)
+    return [close for term, place in pairs for close in (term - place <= most, place - term <= most)]
 
 
 def _moved(one: Box, other: Box) -> float:

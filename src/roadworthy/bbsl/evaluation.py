@@ -96,12 +96,8 @@ def prepare(spec: Spec) -> Prepared:
     problems = find_problems(spec)
     if problems:
         raise syntax.SpecificationError(problems, spec.source, spec.path)
-    used = {
-        part.function
-        for whole in spec.expressions
-        for part in syntax.walk(whole)
-        if isinstance(part, syntax.FunctionCall)
-    }
+    parts = (part for whole in spec.expressions for part in syntax.walk(whole))
+    used = {part.function for part in parts if isinstance(part, syntax.FunctionCall)}
     return Prepared({one.name: one for one in spec.functions if one.name in used}, find_axes(spec))
 
 

@@ -221,9 +221,8 @@ def _members(value: Value) -> Sequence[Value]:
 
 def _distance(operator: str, left: Value, right: Value) -> float:
     """Return how far two values are from where the relation begins or ends to hold."""
-    if operator in ("<=", ">=", "in") or not (
-        isinstance(left, Box | Interval) or isinstance(right, Interval)
-    ):
+    numbers = not isinstance(left, Box | Interval) and not isinstance(right, Interval)
+    if numbers or operator in ("<=", ">=", "in"):
         return _real_distance(operator, left, right)
     operator, left, right = syntax.turned(operator, left, right)
     if isinstance(left, Box) and isinstance(right, Box):

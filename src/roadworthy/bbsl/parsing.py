@@ -42,9 +42,8 @@ def explained(
     if isinstance(error, UnexpectedCharacters):
         if text.startswith("*", offset) and text.startswith("(", offset - 1):
             return syntax.SpecificationProblem(_COMMENT, syntax.Span(offset - 1, offset + 1))
-        return syntax.SpecificationProblem(
-            f"{text[offset]!r} has no meaning here{_sign_hint(text, offset)}", syntax.Span(offset, offset + 1)
-        )
+        told = f"{text[offset]!r} has no meaning here{_sign_hint(text, offset)}"
+        return syntax.SpecificationProblem(told, syntax.Span(offset, offset + 1))
     assert isinstance(error, UnexpectedToken)
     token: Any = error.token
     possible = set(error.accepts or error.expected)
@@ -245,24 +244,16 @@ class _Builder:
         made = self.expression(body)
         for tree in reversed(quantifiers):
             sign, name, _, boxes = tree.children
-            made = syntax.Quantified(
-                "forall" if sign.type == "FORALL" else "exists",
-                str(name.value),
-                self.expression(boxes),
-                made,
-                span=syntax.Span(tree.meta.start_pos, span.stop),
-            )
+            operator: Any = "forall" if sign.type == "FORALL" else "exists"
+            whole = syntax.Span(tree.meta.start_pos, span.stop)
+            made = syntax.Quantified(operator, str(name.value), self.expression(boxes), made, span=whole)
         return made
 
     @staticmethod
     def _projection(text: str, box: syntax.Expression, span: syntax.Span) -> syntax.AxisProjection:
         end = re.search(r"(?P<lower>lower|L|\u0332)|upper|U|\u0305", text[len("PROJ") :])
-        return syntax.AxisProjection(
-            "y" if "y" in text else "x",
-            box,
-            None if end is None else "lower" if end["lower"] else "upper",
-            span=span,
-        )
+        which: Any = None if end is None else "lower" if end["lower"] else "upper"
+        return syntax.AxisProjection("y" if "y" in text else "x", box, which, span=span)
 
 
 _OF_TWO = {"ratio": syntax.Ratio, "interval": syntax.IntervalLiteral, "box": syntax.BoxLiteral}

@@ -96,9 +96,8 @@ class Printer:
     def _condition(self, part: syntax.Expression) -> str:
         match part:
             case syntax.Junction():
-                return f" {part.operator} ".join(
-                    self._at(one, self._level(part) + 1) for one in part.operands
-                )
+                inner = self._level(part) + 1
+                return f" {part.operator} ".join(self._at(one, inner) for one in part.operands)
             case syntax.Quantified():
                 prefix, body = self.quantifiers(part)
                 return f"{prefix} ({self.expression(body)})"

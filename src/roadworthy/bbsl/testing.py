@@ -98,11 +98,8 @@ def find_role(
             )
         function = free[0]
     wanted = f"{function}exists".casefold()
-    exists = tuple(
-        one.name
-        for one in spec.functions
-        if one.result is Type.BOOL and one.name.casefold() == wanted and one.name not in bound
-    )
+    flags = (one.name for one in spec.functions if one.result is Type.BOOL and one.name not in bound)
+    exists = tuple(name for name in flags if name.casefold() == wanted)
     return ObjectRole(function, exists, tuple(classes))
 
 
@@ -190,17 +187,11 @@ def row_of(verdict: Verdict) -> TestRow | None:
     if verdict.status in (Status.ERROR, Status.ENGINE_ERROR):
         return None
     iou, found = known.get("iou"), known.get("found")
-    return TestRow(
-        str(known["frame"]),
-        split(str(known.get("expected", ""))),
-        None if found is None else split(str(found)),
-        None if verdict.status is Status.NOT_APPLICABLE else verdict.status is Status.PASSED,
-        math.nan if verdict.margin is None else verdict.margin,
-        None if iou is None else float(iou),
-        _corners("truth", verdict),
-        _corners("detection", verdict),
-        verdict.reason,
-    )
+    labels = split(str(known.get("expected", ""))), None if found is None else split(str(found))
+    passed = None if verdict.status is Status.NOT_APPLICABLE else verdict.status is Status.PASSED
+    numbers = math.nan if verdict.margin is None else verdict.margin, None if iou is None else float(iou)
+    corners = _corners("truth", verdict), _corners("detection", verdict)
+    return TestRow(str(known["frame"]), *labels, passed, *numbers, *corners, verdict.reason)
 
 
 def joined(labels: tuple[str, ...]) -> str:

@@ -67,12 +67,8 @@ def common_boxes(left: Sequence[Box], right: Sequence[Box]) -> tuple[Box, ...]:
         >>> common_boxes([square], [Box(Interval(1, 3), Interval(2, 4))])
         (Box(x=Interval(lower=1, upper=2), y=Interval(lower=2, upper=2)),)
     """
-    return tuple(
-        Box(meet(a.x, b.x), meet(a.y, b.y))
-        for a in left
-        for b in right
-        if overlap(a.x, b.x) and overlap(a.y, b.y)
-    )
+    met = ((a, b) for a in left for b in right if overlap(a.x, b.x) and overlap(a.y, b.y))
+    return tuple(Box(meet(a.x, b.x), meet(a.y, b.y)) for a, b in met)
 
 
 def area(boxes: Sequence[Box]) -> float:
@@ -90,9 +86,8 @@ def area(boxes: Sequence[Box]) -> float:
     total = 0.0
     for left, right in pairwise(edges):
         if left < right:
-            total += (right - left) * _height(
-                [box.y for box in by_height if box.x.lower <= left and right <= box.x.upper]
-            )
+            inside = [box.y for box in by_height if box.x.lower <= left and right <= box.x.upper]
+            total += (right - left) * _height(inside)
     return total
 
 

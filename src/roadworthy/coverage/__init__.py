@@ -18,12 +18,6 @@ from roadworthy.coverage.functional import FunctionalCoverage, OperatingDomain
 from roadworthy.coverage.observed import Observed, observable, recorder
 
 __all__ = [
-    "Activations",
-    "FunctionalCoverage",
-    "Layer",
-    "Observed",
-    "OperatingDomain",
-    "ActivationRecorder",
-    "observable",
-    "recorder",
-]
+    "Activations", "FunctionalCoverage", "Layer", "Observed", "OperatingDomain", "ActivationRecorder",
+    "observable", "recorder",
+]  # fmt: skip

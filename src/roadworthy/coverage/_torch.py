@@ -356,15 +356,8 @@ def _inner_outputs(layer: Any, steps: torch.Tensor, state: Any = None) -> list[t
         options = {"nonlinearity": layer.nonlinearity} if isinstance(layer, nn.RNN) else {}
         if layer.proj_size:
             options["proj_size"] = layer.proj_size
-        one: Any = type(layer)(
-            steps.shape[-1],
-            layer.hidden_size,
-            bias=layer.bias,
-            batch_first=layer.batch_first,
-            bidirectional=layer.bidirectional,
-            device="meta",
-            **options,
-        )
+        options |= {name: getattr(layer, name) for name in ("bias", "batch_first", "bidirectional")}
+        one: Any = type(layer)(steps.shape[-1], layer.hidden_size, device="meta", **options)
         weights = {
             name: getattr(layer, name.replace("_l0", f"_l{number}")) for name, _ in one.named_parameters()
         }

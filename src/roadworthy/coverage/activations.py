@@ -264,11 +264,8 @@ class Activations:
 
     def __post_init__(self) -> None:
         count = len(self.values)
-        for name, shape in {
-            "values": (count, sum(layer.neurons for layer in self.layers)),
-            "lows": (count, len(self.layers)),
-            "highs": (count, len(self.layers)),
-        }.items():
+        wide, layers = (count, sum(layer.neurons for layer in self.layers)), (count, len(self.layers))
+        for name, shape in {"values": wide, "lows": layers, "highs": layers}.items():
             if getattr(self, name).shape != shape:
                 raise InputError(f"{name} must have shape {shape}, got {described(getattr(self, name))}")
         if not self.frames:
@@ -336,14 +333,10 @@ def join(batches: Iterable[Activations]) -> Activations:
         raise InputError("the batches are of different networks, or counted differently: their layers differ")
     if len(found) == 1:
         return found[0]
-    return Activations(
-        found[0].layers,
-        np.concatenate([one.values for one in found]),
-        np.concatenate([one.lows for one in found]),
-        np.concatenate([one.highs for one in found]),
-        tuple(name for one in found for name in one.frames),
-        found[0].not_counted,
-    )
+    columns = zip(*((one.values, one.lows, one.highs) for one in found), strict=True)
+    values, lows, highs = map(np.concatenate, columns)
+    frames = tuple(name for one in found for name in one.frames)
+    return Activations(found[0].layers, values, lows, highs, frames, found[0].not_counted)
 
 
 class ActivationRecorder(Protocol):
@@ -376,13 +369,8 @@ class Reduced:
 def reduced(name: str, kind: Kind, units: NDArray[Any]) -> Reduced:
     """Return what a layer without maps gave: its numbers are rows × … × units."""
     flat = units.reshape(len(units), -1)
-    return Reduced(
-        name,
-        kind,
-        units.reshape(len(units), -1, units.shape[-1]) if units.ndim > 1 else units[:, None, None],
-        flat.min(axis=1),
-        flat.max(axis=1),
-    )
+    steps = units.reshape(len(units), -1, units.shape[-1]) if units.ndim > 1 else units[:, None, None]
+    return Reduced(name, kind, steps, flat.min(axis=1), flat.max(axis=1))
 
 
 def merged(found: Iterable[Reduced]) -> list[Reduced]:
@@ -390,18 +378,13 @@ def merged(found: Iterable[Reduced]) -> list[Reduced]:
     calls: dict[str, list[Reduced]] = {}
     for one in found:
         calls.setdefault(one.name, []).append(one)
-    return [
-        Reduced(
-            name,
-            parts[0].kind,
-            np.concatenate([one.units for one in parts], axis=1),
-            np.min([one.lows for one in parts], axis=0),
-            np.max([one.highs for one in parts], axis=0),
-        )
-        if len(parts) > 1
-        else parts[0]
-        for name, parts in calls.items()
-    ]
+    return [_unrolled(parts) if len(parts) > 1 else parts[0] for parts in calls.values()]
+
+
+def _unrolled(calls: Sequence[Reduced]) -> Reduced:
+    units = np.concatenate([one.units for one in calls], axis=1)
+    lows, highs = np.min([one.lows for one in calls], axis=0), np.max([one.highs for one in calls], axis=0)
+    return Reduced(calls[0].name, calls[0].kind, units, lows, highs)
 
 
 class Assembler:
@@ -443,14 +426,8 @@ class Assembler:
             highs.append(one.highs.reshape(count, -1).max(axis=1))
             layers.append(Layer(one.name, one.kind, values[-1].shape[1]))
         self._check_same(tuple(layers))
-        return Activations(
-            tuple(layers),
-            np.concatenate(values, axis=1),
-            np.stack(lows, axis=1),
-            np.stack(highs, axis=1),
-            tuple(frames),
-            self.not_counted,
-        )
+        arrays = np.concatenate(values, axis=1), np.stack(lows, axis=1), np.stack(highs, axis=1)
+        return Activations(tuple(layers), *arrays, tuple(frames), self.not_counted)
 
     def _check_same(self, layers: tuple[Layer, ...]) -> None:
         if self._layers is None:
@@ -473,7 +450,5 @@ def input_layer(images: NDArray[Any], axes: str) -> Reduced:
     order = [axes.index(letter) for letter in "ntc" if letter in axes]
     maps = numbers.transpose(*order, *[axes.index(letter) for letter in "hw"])
     units = maps.mean(axis=(-2, -1), dtype=np.float64).astype(np.float32)
-    flat = numbers.reshape(len(numbers), -1)
-    return Reduced(
-        "input", "input", units.reshape(len(units), -1, units.shape[-1]), flat.min(axis=1), flat.max(axis=1)
-    )
+    flat, steps = numbers.reshape(len(numbers), -1), units.reshape(len(units), -1, units.shape[-1])
+    return Reduced("input", "input", steps, flat.min(axis=1), flat.max(axis=1))

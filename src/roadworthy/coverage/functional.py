@@ -285,9 +285,8 @@ def _read_ranges(where: str, name: str, given: object) -> Dimension:
             told = f"{key} [{low:g}, {high:g}] begins before {before[0]} ends, at {before[1]:g}"
             raise InputError(f"{where}: {name}: expected ranges that rise, but {told}")
         before = key, high
-    return Dimension(
-        name, tuple(map(str, ranges)), tuple((float(low), float(high)) for low, high in ranges.values())
-    )
+    bins = tuple((float(low), float(high)) for low, high in ranges.values())
+    return Dimension(name, tuple(map(str, ranges)), bins)
 
 
 def _is_number(value: object) -> bool:
@@ -457,9 +456,7 @@ class FunctionalCoverage(Counted):
 
     def _new_cells(self, frame: Frame) -> set[tuple[int, ...]]:
         groups = enumerate(self._cells(frame))
-        return {
-            (index, *cell) for index, cells in groups for cell in cells or () if not self._hits[index][cell]
-        }
+        return {(at, *cell) for at, cells in groups for cell in cells or () if not self._hits[at][cell]}
 
     def _cells(self, frame: Frame) -> list[list[tuple[int, ...]] | None]:
         """Return the cells of each group that a frame is in; None where the frame does not tell."""

@@ -305,11 +305,9 @@ class Measuring:
         self._choices = tuple(criteria)
         self._training = Training()
         self._made: dict[str, Cells] = {}
-        self._result = CoverageMeasurement(
-            model=observed.name if observed and criteria else "",
-            counting=counting if criteria else "",
-            functional=functional,
-        )
+        model = observed.name if observed and criteria else ""
+        told = counting if criteria else ""
+        self._result = CoverageMeasurement(model, told, functional=functional)
         self._stride = 1
         self._steps = 0
 

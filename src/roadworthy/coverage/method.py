@@ -148,11 +148,7 @@ class CoverageMethod(BaseMethod):
             yield AWAIT_VERDICTS
 
     def _case(
-        self,
-        trial: trials.SearchTrial,
-        requirement_id: str,
-        maker: trials.Maker,
-        common: Mapping[str, Scalar],
+        self, trial: trials.SearchTrial, requirement: str, maker: trials.Maker, common: Mapping[str, Scalar]
     ) -> Case:
         parent = trial.image.made[-1].number if trial.image.made else None
         facts: dict[str, Scalar] = {
@@ -166,7 +162,7 @@ class CoverageMethod(BaseMethod):
         if isinstance(self._search, Sampled):
             facts["weight"] = self._search.weight(trial)
         source = trials.ChangedFrame(maker, trial.result)
-        return Case(trials.case_id(trial.number), requirement_id, (Predict((source,), observed=True),), facts)
+        return Case(trials.case_id(trial.number), requirement, (Predict((source,), observed=True),), facts)
 
     def judge(self, case: Case, answers: Answers) -> Verdict:
         """Judge an answer by Equation 2; originals, which set its bound, are not judged."""
@@ -251,11 +247,8 @@ class CoverageMethod(BaseMethod):
             if tries and not settings.only:
                 told = f"{failing} of {tries} tries fail" if failing else f"none of {tries} tries fails"
                 # Nor are its tries worth any number of independent ones.
-                kept = {
-                    name: outcome.measures[name]
-                    for name in ("max_rate", "clusters", "worst_margin")
-                    if name in outcome.measures
-                }
+                names = ("max_rate", "clusters", "worst_margin")
+                kept = {name: outcome.measures[name] for name in names if name in outcome.measures}
                 told += "; what a search finds is no rate"
                 outcome = replace(outcome, rate=None, summary=told, measures=kept)
         outcome = replace(outcome, notes=(*outcome.notes, *self._notes(settings)))
@@ -270,12 +263,8 @@ class CoverageMethod(BaseMethod):
             # Exactly what is asked for may be a little less by rounding.
             if reached[-1] < settings.reach - 1e-9:
                 status = OutcomeStatus.VIOLATED
-        return replace(
-            outcome,
-            status=status,
-            summary=f"{text}; {outcome.summary}",
-            measures={**outcome.measures, **found},
-        )
+        summary, measures = f"{text}; {outcome.summary}", {**outcome.measures, **found}
+        return replace(outcome, status=status, summary=summary, measures=measures)
 
     def _notes(self, settings: SearchSettings) -> Iterator[str]:
         """Yield what a reader should know about the search that was just made."""
@@ -371,9 +360,8 @@ def _conclude_sample(
         return plain
     sizes, losses = (np.array(column) for column in zip(*clusters.values(), strict=True))
     accepted, rate = requirement.acceptance, float(losses.sum() / sizes.sum())
-    low, high = mean_bounds(
-        losses / sizes, weights=sizes, least=0.0, most=largest, confidence=accepted.confidence
-    )
+    how = {"least": 0.0, "most": largest, "confidence": accepted.confidence}
+    low, high = mean_bounds(losses / sizes, weights=sizes, **how)
     rate, lower, upper = min(1.0, rate), max(0.0, low), min(1.0, high)
     status, enough = plain.status, len(sizes) >= FEWEST_CLUSTERS
     if accepted.max_rate:

@@ -131,9 +131,8 @@ class Observed(Generic[P]):
         watched = recorder(network, self.counting)
         self.name = network.name
         self._runtime = _Watched(network, watched)
-        self.network: Network[P] = Network(
-            network.name, self._runtime, network.spec, timeout=network.timeout, notes=network.notes
-        )
+        how: dict[str, Any] = {"timeout": network.timeout, "notes": network.notes}
+        self.network: Network[P] = Network(network.name, self._runtime, network.spec, **how)
 
     def predict(self, frames: Sequence[Frame], /) -> list[P]:
         """Return one prediction per frame, in order, as any system under test does."""

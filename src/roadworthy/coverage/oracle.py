@@ -149,9 +149,7 @@ def _rank(one: BrokenRelation) -> tuple[float, str, str, str, float, tuple[float
 def _parts(parameter: Hashable) -> tuple[tuple[float, ...], tuple[str | None, ...]]:
     """Return the numbers of a parameter, and its words, with None in the place of each number."""
     values = parameter if isinstance(parameter, tuple) else (parameter,)
-    numeric = [
-        isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value) for value in values
-    ]
+    numeric = [isinstance(one, Real) and not isinstance(one, bool) and math.isfinite(one) for one in values]
     numbers = tuple(float(value) for value, one in zip(values, numeric, strict=True) if one)
     # By their text, since True and 1 are equal and yet not the same parameter.
     return numbers, tuple(None if one else repr(value) for value, one in zip(values, numeric, strict=True))
@@ -164,23 +162,12 @@ def _group(failure: BrokenRelation) -> Hashable:
 
 def _led(failures: Sequence[BrokenRelation], radius: float) -> Iterator[list[int]]:
     """Yield the members of each cluster; the failures come worst first."""
-    blocks = [
-        _scaled(np.array(rows, np.float64).reshape(len(failures), -1))
-        for rows in (
-            [_parts(failure.parameter)[0] for failure in failures],
-            [(failure.error,) for failure in failures],
-            [failure.features for failure in failures],
-        )
-        if rows[0]
-    ]
+    facts = zip(*((_parts(one.parameter)[0], (one.error,), one.features) for one in failures), strict=True)
+    blocks = [_scaled(np.array(rows, np.float64).reshape(len(failures), -1)) for rows in facts if rows[0]]
     left = np.arange(len(failures))
     while left.size:
-        near = np.concatenate(
-            [
-                _near(blocks, left[0], left[start : start + _ROWS], radius)
-                for start in range(0, left.size, _ROWS)
-            ]
-        )
+        parts = (left[start : start + _ROWS] for start in range(0, left.size, _ROWS))
+        near = np.concatenate([_near(blocks, left[0], part, radius) for part in parts])
         yield left[near].tolist()
         left = left[~near]
 
@@ -370,16 +357,10 @@ class Verdicts:
             rows = np.empty((margins.size, 0)) if features is None else np.asarray(features.get(pair, ()))
             if rows.ndim != 2 or len(rows) != margins.size:
                 raise InputError(f"{_words(pair)}: expected {margins.size} rows of features, got {len(rows)}")
-            found += [
-                BrokenRelation(
-                    self.answers.frames[seeds[place]],
-                    *pair,
-                    float(errors[place]),
-                    float(margins[place]),
-                    tuple(rows[place].tolist()),
-                )
-                for place in np.flatnonzero(margins < 0)
-            ]
+            for place in np.flatnonzero(margins < 0):
+                frame, features_of = self.answers.frames[seeds[place]], tuple(rows[place].tolist())
+                numbers = float(errors[place]), float(margins[place])
+                found.append(BrokenRelation(frame, *pair, *numbers, features_of))
         return found
 
 

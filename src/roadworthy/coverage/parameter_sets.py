@@ -131,9 +131,8 @@ def _named(name: str) -> ParameterSet:
     if presets:
         made = [make_transform(f"{name}:{one}") for one in presets]
         # Table 4 prints the smallest Gaussian kernel twice; once is meant, so that there are ten blurs.
-        return ParameterSet(
-            kind.name, tuple(ParameterChoice(_strength(one), one) for one in dict.fromkeys(made))
-        )
+        choices = tuple(ParameterChoice(_strength(one), one) for one in dict.fromkeys(made))
+        return ParameterSet(kind.name, choices)
     if not kind.has_amount():
         options = ", ".join(f"{one.name}=…" for one in kind.parameters())
         raise InputError(f"{name} has no amount: give its parameters, as in {name}({options})")

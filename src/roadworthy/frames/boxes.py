@@ -225,12 +225,10 @@ class Boxes(ReadOnlyArrays):
                 ]
             return np.concatenate(columns)
 
-        return cls(
-            np.concatenate([part.xyxy for part in parts]),
-            [name for part in parts for name in part.classes],
-            **{name: joined(name) for name in _COLUMNS},
-            attributes=[facts for part in parts for facts in part.attributes],
-        )
+        classes = [name for part in parts for name in part.classes]
+        facts = [one for part in parts for one in part.attributes]
+        columns = {name: joined(name) for name in _COLUMNS}
+        return cls(np.concatenate([part.xyxy for part in parts]), classes, **columns, attributes=facts)
 
     def __len__(self) -> int:
         return len(self.classes)

@@ -396,13 +396,10 @@ class Frame(ReadOnlyArrays):
             for name in ("image", "instances", "depth")
             for value in [getattr(self, name)]
         }
-        return self.replace(
-            **flipped,
-            labels=None if self.labels is None else self.labels.mirrored(),
-            boxes=None if self.boxes is None else self.boxes.mirrored(self.width),
-            signals=self.signals.mirrored(),
-            previous=tuple(one.mirrored() for one in self.previous),
-        )
+        labels = None if self.labels is None else self.labels.mirrored()
+        boxes = None if self.boxes is None else self.boxes.mirrored(self.width)
+        signals, previous = self.signals.mirrored(), tuple(one.mirrored() for one in self.previous)
+        return self.replace(**flipped, labels=labels, boxes=boxes, signals=signals, previous=previous)
 
     @classmethod
     def from_file(cls, path: str | PathLike[str], *, id: str | None = None, **known: Any) -> Frame:

@@ -14,11 +14,5 @@ from roadworthy.labelling.fit import misfits
 from roadworthy.labelling.street import street_network
 
 __all__ = [
-    "as_needed",
-    "estimated_by",
-    "is_estimated",
-    "misfits",
-    "street_network",
-    "unlabelled",
-    "with_estimates",
-]
+    "as_needed", "estimated_by", "is_estimated", "misfits", "street_network", "unlabelled", "with_estimates",
+]  # fmt: skip

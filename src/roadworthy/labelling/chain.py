@@ -208,9 +208,8 @@ def _packed(said: Opinion) -> Arrays:
     if said.depth is not None:
         arrays["depth"] = said.depth.astype(np.float16)
     if said.boxes is not None:
-        words = [
-            ontology().word_for(*pair) for pair in zip(said.boxes.classes, said.boxes.attributes, strict=True)
-        ]
+        pairs = zip(said.boxes.classes, said.boxes.attributes, strict=True)
+        words = [ontology().word_for(*pair) for pair in pairs]
         arrays |= {"xyxy": said.boxes.xyxy, "words": np.array(words, "U64")}
         if said.boxes.scores is not None:
             arrays["scores"] = said.boxes.scores
@@ -320,9 +319,8 @@ class Labelling:
             if self.labels != (OWN,):
                 changes |= self._labels(asking, number, frame, told)
             if self.depth != (OWN,):
-                changes["depth"] = self._depth(
-                    asking, number, frame, changes.get("labels", frame.labels), told
-                )
+                labels = changes.get("labels", frame.labels)
+                changes["depth"] = self._depth(asking, number, frame, labels, told)
             if self.boxes != (OWN,):
                 changes["boxes"] = self._boxes(asking, number, told)
             found.append(frame.replace(**changes, metadata={**frame.metadata, **told}))
@@ -364,9 +362,8 @@ class Labelling:
                 seen = labels or said.labels or asking(STREET_SOURCE)[number].labels
                 assert seen is not None
                 focal, height = focal_of(frame)
-                depth = metric_depth(
-                    said.inverse, seen, focal=focal, camera_height=height or self.camera_height
-                )
+                height = height or self.camera_height
+                depth = metric_depth(said.inverse, seen, focal=focal, camera_height=height)
             if depth is None:
                 continue
             _check_size(depth.shape, frame, source, "depth")
@@ -382,9 +379,8 @@ class Labelling:
             boxes = said.boxes
             if boxes is None and said.labels is not None and source is not OWN:
                 seen = said.instances
-                boxes = boxes_of(
-                    instances_of(said.labels, said.inverse) if seen is None else seen, said.labels
-                )
+                known = instances_of(said.labels, said.inverse) if seen is None else seen
+                boxes = boxes_of(known, said.labels)
             if boxes is not None:
                 if source is not OWN:
                     told["boxes_from"] = _told(source)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -163,16 +164,8 @@ class LabelFolder:
         if part == self.flat and not any(is_folder(self.path / one) for one in PARTS):
             folders.append(self.path)
         names = dict.fromkeys((id, id.rpartition("/")[2]))
-        return next(
-            (
-                file
-                for folder in folders
-                for name in names
-                for ending in endings
-                if is_file(file := folder / f"{name}{ending}")
-            ),
-            None,
-        )
+        files = (folder / f"{name}{one}" for folder, name, one in product(folders, names, endings))
+        return next(filter(is_file, files), None)
 
 
 def maps_in(folder: Path) -> tuple[str, ...]:

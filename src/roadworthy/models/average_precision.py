@@ -118,10 +118,8 @@ def average_precision(
     rows, counts = [], []
     for word in words:
         wanted = [one.select(word) for one in counted]
-        beside = [
-            places_of(one.select(word), _related(region, word))
-            for one, region in zip(spared, regions, strict=True)
-        ]
+        pairs = zip(spared, regions, strict=True)
+        beside = [places_of(one.select(word), _related(region, word)) for one, region in pairs]
         answers = [one.select(word) for one in boxes]
         counts.append(sum(map(len, wanted)))
         judged = _judged(wanted, answers, beside, thresholds, min_height)

@@ -26,14 +26,7 @@ from roadworthy.frames import SignalUnits
 from roadworthy.models.detection import DetectionOutput
 from roadworthy.models.images import ImageInput
 from roadworthy.models.network import ModelSpec, Recognised, Runtime, Tensor
-from roadworthy.models.outputs import (
-    ClassificationOutput,
-    DepthOutput,
-    Output,
-    PathOutput,
-    RegressionOutput,
-    SegmentationOutput,
-)
+from roadworthy.models.outputs import OUTPUTS, Output
 
 
 def _listed(value: object) -> object:
@@ -111,15 +104,7 @@ _Description = create_model(
     options=(dict[str, Any], {}),
 )
 _OUTPUTS: dict[str, tuple[type[_Form], Callable[..., Output[Any]]]] = {
-    kind.task: (_form(kind, task=(str, kind.task)), kind)
-    for kind in (
-        RegressionOutput,
-        ClassificationOutput,
-        DetectionOutput,
-        SegmentationOutput,
-        DepthOutput,
-        PathOutput,
-    )
+    kind.task: (_form(kind, task=(str, kind.task)), kind) for kind in (*OUTPUTS, DetectionOutput)
 }
 
 
@@ -315,11 +300,8 @@ def draft_description(reference: str, runtime: Runtime) -> str:
             break
     sizes = [[size for size in one.shape[1:] if size is not None] for one in runtime.outputs]
     # Of an output with a free axis it is not known how many numbers it gives.
-    known = [
-        math.prod(one)
-        for one, of in zip(sizes, runtime.outputs, strict=True)
-        if len(one) == len(of.shape[1:])
-    ]
+    declared = zip(sizes, runtime.outputs, strict=True)
+    known = [math.prod(one) for one, of in declared if len(one) == len(of.shape[1:])]
     return rendered(
         Path(__file__).with_name("draft.yaml.jinja"),
         names=[*_name_lines(reference)],

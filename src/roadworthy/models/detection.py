@@ -231,9 +231,8 @@ class DetectionOutput:
         self, xyxy: NDArray[np.float64], numbers: Indices, elements: Indices, order: Indices
     ) -> Indices:
         """Return the boxes that non-maximum suppression keeps, best first."""
-        within, across = (
-            _NEVER if one is None else one for one in (self.iou_threshold, self.iou_threshold_across)
-        )
+        limits = self.iou_threshold, self.iou_threshold_across
+        within, across = (_NEVER if one is None else one for one in limits)
         area = (xyxy[:, 2] - xyxy[:, 0]) * (xyxy[:, 3] - xyxy[:, 1])
         kept = []
         while len(order):

@@ -13,18 +13,7 @@ from roadworthy._importing import imported
 from roadworthy.cases import Prediction
 from roadworthy.errors import InputError, RoadworthyError, SystemUnderTestError, words_of
 from roadworthy.frames import Frame
-from roadworthy.models.network import (
-    ModelSpec,
-    Network,
-    Tensor,
-    TooLate,
-    checked_timeout,
-    late,
-    named_arrays,
-    named_frames,
-    raised_at,
-    within,
-)
+from roadworthy.models import network
 from roadworthy.models.protocols import SystemUnderTest
 from roadworthy.registry import models
 
@@ -39,7 +28,7 @@ _PREDICTIONS = get_args(Prediction)
 def callable_model(
     function: str | Callable[..., Any],
     *,
-    spec: ModelSpec[Any] | None = None,
+    spec: network.ModelSpec[Any] | None = None,
     name: str | None = None,
     timeout: float | None = None,
 ) -> SystemUnderTest:
@@ -71,7 +60,7 @@ def callable_model(
         raise InputError(f"{label} must be a function, got {type(found).__name__}")
     if spec is None:
         return FrameFunction(label, found, timeout)
-    return Network(label, FunctionRuntime(found, name=label), spec, timeout=timeout)
+    return network.Network(label, FunctionRuntime(found, name=label), spec, timeout=timeout)
 
 
 @dataclass(frozen=True)
@@ -83,7 +72,7 @@ class FrameFunction:
     timeout: float | None = None
 
     def __post_init__(self) -> None:
-        checked_timeout(self.timeout)
+        network.checked_timeout(self.timeout)
 
     def predict(self, frames: Sequence[Frame], /) -> list[Prediction]:
         """Return one prediction per frame, in order.
@@ -92,17 +81,17 @@ class FrameFunction:
             SystemUnderTestError: The function raised, took too long or returned something else; names the
                 frames.
         """
-        about = named_frames(frames)
+        about = network.named_frames(frames)
         try:
-            found = within(self.timeout, lambda: self._listed(self.function(list(frames)), about))
+            found = network.within(self.timeout, lambda: self._listed(self.function(list(frames)), about))
         except RoadworthyError:
             raise
-        except TooLate:
-            raise late(self.name, frames, self.timeout) from None
+        except network.TooLate:
+            raise network.late(self.name, frames, self.timeout) from None
         except Exception as error:
             raise SystemUnderTestError(
-                f"{self.name} raised {type(error).__name__} on {about}: {words_of(error)}{raised_at(error)}"
-                f"{_hint(error)}"
+                f"{self.name} raised {type(error).__name__} on {about}: {words_of(error)}"
+                f"{network.raised_at(error)}{_hint(error)}"
             ) from error
         if len(found) != len(frames):
             raise SystemUnderTestError(f"{self.name} must give {len(frames)} predictions, got {len(found)}")
@@ -147,8 +136,8 @@ class FunctionRuntime:
     function: Callable[[NDArray[Any]], Any]
     files: tuple[Path, ...] = ()
 
-    input: Tensor | None = None
-    outputs: tuple[Tensor, ...] = ()
+    input: network.Tensor | None = None
+    outputs: tuple[network.Tensor, ...] = ()
     name: str = "the function"
 
     def run(self, images: NDArray[Any], frames: Sequence[Frame], /) -> dict[str, Any]:
@@ -162,7 +151,7 @@ class FunctionRuntime:
         if first is None or isinstance(first, (str, bytes, *_PREDICTIONS)):
             what = _kind(found) if first is found else f"a {_kind(found)} of {_kind(first)}"
             raise SystemUnderTestError(
-                f"{self.name} must answer {named_frames(frames)} with an array, a tuple or a mapping of "
-                f"arrays, because its output is described, got {what}"
+                f"{self.name} must answer {network.named_frames(frames)} with an array, a tuple or a mapping "
+                f"of arrays, because its output is described, got {what}"
             )
-        return named_arrays(found)
+        return network.named_arrays(found)

@@ -9,7 +9,7 @@ from roadworthy._files import is_file, read_json
 from roadworthy.errors import InputError
 from roadworthy.models.network import ModelSpec, Network, Tensor
 from roadworthy.models.onnx import Device, onnx_model
-from roadworthy.models.torch_module import TorchRuntime, imported_torch, torch_device
+from roadworthy.models.torch_module import TorchRuntime, imported_torch, load_weights, torch_device
 from roadworthy.registry import models
 
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
@@ -55,9 +55,8 @@ def huggingface_model(
     if (weights := next((folder / one for one in _WEIGHTS if is_file(folder / one)), None)) is None:
         raise InputError(f"{folder} has no network: expected {', '.join((*_EXPORTS, *_WEIGHTS))}")
     told = read_json(folder / "config.json")
-    module, wanted = (
-        _from_timm(told, weights) if "pretrained_cfg" in told else _from_transformers(told, folder)
-    )
+    timm = "pretrained_cfg" in told
+    module, wanted = _from_timm(told, weights) if timm else _from_transformers(told, folder)
     files = (weights, folder / "config.json")
     runtime = TorchRuntime(module.eval(), torch_device(device, label), files, outputs=wanted)
     return Network(label, runtime, spec, timeout=timeout)
@@ -76,8 +75,6 @@ def _library(name: str, folder: Path) -> Any:
 
 
 def _from_timm(told: Any, weights: Path) -> tuple[Any, tuple[Tensor, ...]]:
-    from roadworthy.models.torch_module import load_weights
-
     library = _library("timm", weights.parent)
     module = library.create_model(told["architecture"], num_classes=int(told.get("num_classes", 1000)))
     load_weights(module, weights)

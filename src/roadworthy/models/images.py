@@ -362,9 +362,8 @@ class View:
             (self.frame.width, self.left, self.width, width / wide),
             (self.rows, self.above, self.height, height / high),
         ):
-            grids.append(
-                ((start + (np.arange(count) + 0.5) * (length / count)) * scale - 0.5).astype(np.float32)
-            )
+            places = (start + (np.arange(count) + 0.5) * (length / count)) * scale - 0.5
+            grids.append(places.astype(np.float32))
         across, down = np.meshgrid(*grids)
         found = cv2.remap(
             values.astype(np.float32), across, down, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE

@@ -48,11 +48,8 @@ def raised_at(error: BaseException) -> str:
 
     It is the last line of a library where there is no other, and nothing where all is ours.
     """
-    lines = [
-        (one.filename, one.lineno)
-        for one in traceback.extract_tb(error.__traceback__)
-        if not one.filename.startswith((_OURS, "<frozen"))
-    ]
+    calls = traceback.extract_tb(error.__traceback__)
+    lines = [(one.filename, one.lineno) for one in calls if not one.filename.startswith((_OURS, "<frozen"))]
     own = [one for one in lines if not one[0].startswith(_LIBRARIES)]
     for name, number in (own or lines)[-1:]:
         return f" ({_short(name)}:{number})"
@@ -323,13 +320,8 @@ class Network(Generic[P]):
         half = (len(views) + 1) // 2
         if not self._padded:
             self.batch = min(self.batch or half, half)
-        _LOG.warning(
-            "%s: %s has no room for %d images at a time, and gets %d",
-            self.name,
-            device_of(self),
-            len(views),
-            half,
-        )
+        told = self.name, device_of(self), len(views), half
+        _LOG.warning("%s: %s has no room for %d images at a time, and gets %d", *told)
         first, second = self._run(views[:half]), self._run(views[half:])
         return {
             name: [*one, *second[name]] if isinstance(one, list) else np.concatenate([one, second[name]])

@@ -16,16 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from roadworthy._files import (
-    as_record,
-    is_file,
-    make_writable,
-    replacing,
-    sha256_of,
-    stamp_of,
-    write_json,
-    write_text,
-)
+from roadworthy import _files
 from roadworthy._frozen import FrozenDict
 from roadworthy.errors import InputError, UnknownNameError, suggest
 
@@ -71,7 +62,7 @@ class PublicNetwork:
     @property
     def missing(self) -> tuple[str, ...]:
         """The files that are still to be imported."""
-        return tuple(name for name in self.files if not is_file(self.folder / name))
+        return tuple(name for name in self.files if not _files.is_file(self.folder / name))
 
     def card(self) -> dict[str, Any]:
         """Return what people should know of it, for a file."""
@@ -90,7 +81,7 @@ def public_networks() -> Mapping[str, PublicNetwork]:
     import yaml
 
     entries = yaml.safe_load(_FILE.read_text("utf-8"))
-    records = {name: as_record(PublicNetwork, {"name": name, **one}) for name, one in entries.items()}
+    records = {name: _files.as_record(PublicNetwork, {"name": name, **one}) for name, one in entries.items()}
     return FrozenDict(records)
 
 
@@ -145,7 +136,7 @@ def known_file(path: Path) -> tuple[PublicNetwork, str] | None:
     Raises:
         InputError: The file cannot be read.
     """
-    digest = _digest(path, stamp_of([path]))
+    digest = _digest(path, _files.stamp_of([path]))
     for network in public_networks().values():
         for name, expected in network.files.items():
             if digest == expected:
@@ -155,7 +146,7 @@ def known_file(path: Path) -> tuple[PublicNetwork, str] | None:
 
 @cache
 def _digest(path: Path, stamp: str) -> str:  # noqa: ARG001 - it says which content is meant
-    return sha256_of(path)
+    return _files.sha256_of(path)
 
 
 def import_files(paths: Iterable[Path]) -> list[PublicNetwork]:
@@ -171,8 +162,8 @@ def import_files(paths: Iterable[Path]) -> list[PublicNetwork]:
         if (known := known_file(path)) is None:
             raise InputError(_unknown(path))
         network, name = known
-        make_writable(network.folder)
-        with replacing(network.folder / name) as unfinished:
+        _files.make_writable(network.folder)
+        with _files.replacing(network.folder / name) as unfinished:
             shutil.copyfile(path, unfinished)
         found[network.name] = network
     for network in found.values():
@@ -184,19 +175,19 @@ def import_files(paths: Iterable[Path]) -> list[PublicNetwork]:
 def _describe(network: PublicNetwork) -> None:
     import yaml
 
-    write_json(network.folder / _CARD, network.card())
+    _files.write_json(network.folder / _CARD, network.card())
     if network.describe:
         text = yaml.safe_dump({"name": network.name, **network.describe}, sort_keys=False, allow_unicode=True)
-        write_text(network.folder / _DESCRIPTION, text)
+        _files.write_text(network.folder / _DESCRIPTION, text)
 
 
 def _unknown(path: Path) -> str:
     every = {name: network for network in public_networks().values() for name in network.files}
     if network := every.get(path.name):
         return (
-            f"{path} is called like the file of {network.title}, but its SHA-256 is {sha256_of(path)}, not "
-            f"{network.files[path.name]}: it is another version, or damaged on its way. Get it again "
-            f"({network.get}), or bring it as it is, with a model.yaml"
+            f"{path} is called like the file of {network.title}, but its SHA-256 is "
+            f"{_files.sha256_of(path)}, not {network.files[path.name]}: it is another version, or damaged on "
+            f"its way. Get it again ({network.get}), or bring it as it is, with a model.yaml"
         )
     return (
         f"{path} is no public network that is known here: {suggest(path.name, every)}. Bring it as it is: "

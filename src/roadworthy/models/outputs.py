@@ -281,9 +281,8 @@ class DepthOutput:
             )
         if metric := self.values == "metres":
             array = 1 / np.maximum(array, _NEAREST)
-        return [
-            InverseDepth(view.values_to_frame(own), metric) for view, own in zip(views, array, strict=True)
-        ]
+        pairs = zip(views, array, strict=True)
+        return [InverseDepth(view.values_to_frame(own), metric) for view, own in pairs]
 
 
 @dataclass(frozen=True)
@@ -334,6 +333,9 @@ class PathOutput:
         shift = self.behind * np.stack([np.cos(turned) - 1, np.sin(turned)], axis=1)
         return PlannedPath(points + shift, path.times)
 
+
+OUTPUTS = (RegressionOutput, ClassificationOutput, SegmentationOutput, DepthOutput, PathOutput)
+"""What networks may answer with, beside boxes."""
 
 _NEAREST = 1e-3  # metres, so that a network that answers 0 does not divide by it
 

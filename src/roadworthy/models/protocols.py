@@ -118,11 +118,8 @@ class Driver:
                 f"{self.system.name} must answer with steering or speed to drive, got {answer}"
             )
         known = otherwise or Signals()
-        return replace(
-            answer,
-            steering=known.steering if answer.steering is None else answer.steering,
-            speed=known.speed if answer.speed is None else answer.speed,
-        )
+        steering = known.steering if answer.steering is None else answer.steering
+        return replace(answer, steering=steering, speed=known.speed if answer.speed is None else answer.speed)
 
     def _asked(self, frame: Frame) -> object:
         try:

@@ -250,13 +250,8 @@ def _module(runtime: Runtime) -> Recognised | None:
         )
     own = [shape[0] for name, shape in shapes.items() if name.startswith("classifier.") and len(shape) == 4]
     if "torchvision.models.segmentation" in where and own[-1:] == [21]:
-        seen: dict[str, Any] = {
-            "width": 520 * _WIDEST,
-            "height": 520,
-            "fit": "within",
-            "interpolation": _LINEAR,
-        }
-        seen |= {"mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225]}
+        seen: dict[str, Any] = {"width": 520 * _WIDEST, "height": 520, "fit": "within"}
+        seen |= {"interpolation": _LINEAR, "mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225]}
         maps = {"task": "segmentation", "classes": "voc-21", "outputs": ["out"]}
         return Recognised("a torchvision segmenter of VOC's classes", {"input": seen, "output": maps})
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -24,10 +25,11 @@ _ID_COLUMNS = ("id", "frame_id", "frame", "filename", "image")
 _SIGNALS = ("speed", "steering", "acceleration", "throttle", "brake")
 
 
+@dataclass(eq=False)
 class Recorded:
     """Answers with what was recorded for the frame of the same id.
 
-    Args:
+    Attributes:
         name: What it is called in rows and reports.
         task: What the predictions are.
         records: What was recorded, by frame id.
@@ -45,25 +47,15 @@ class Recorded:
         ['a']
     """
 
-    def __init__(
-        self,
-        name: str,
-        task: Task,
-        records: Mapping[str, Any],
-        source: str,
-        *,
-        read: Callable[[Any], Prediction] | None = None,
-        files: Sequence[Path] = (),
-    ) -> None:
-        self.name = name
-        self.task = task
-        self.files = tuple(files)
-        self._records = dict(records)
-        self._source = source
-        self._read = read
+    name: str
+    task: Task
+    records: Mapping[str, Any] = field(repr=False)
+    source: str
+    read: Callable[[Any], Prediction] | None = field(default=None, kw_only=True)
+    files: tuple[Path, ...] = field(default=(), kw_only=True)
 
     def __len__(self) -> int:
-        return len(self._records)
+        return len(self.records)
 
     def predict(self, frames: Sequence[Frame], /) -> list[Prediction]:
         """Return what was recorded for each frame.
@@ -77,23 +69,23 @@ class Recorded:
     def unmatched(self, ids: Iterable[str]) -> list[str]:
         """Return the records that belong to none of the frames with these ids."""
         known = set(ids)
-        return [one for one in self._records if one not in known]
+        return [one for one in self.records if one not in known]
 
     def _record(self, frame: Frame) -> Prediction:
         if frame.visual_change:
             raise SystemUnderTestError(
-                f"frame {frame.id!r} was changed (Δv {frame.visual_change:.3f}), but {self._source} has what "
+                f"frame {frame.id!r} was changed (Δv {frame.visual_change:.3f}), but {self.source} has what "
                 "the model answered for the original; use the model itself"
             )
-        if frame.id not in self._records:
-            shown = ", ".join(repr(one) for one in list(self._records)[:2])
+        if frame.id not in self.records:
+            shown = ", ".join(repr(one) for one in list(self.records)[:2])
             raise SystemUnderTestError(
-                f"nothing is recorded for frame {frame.id!r} in {self._source}, which has "
+                f"nothing is recorded for frame {frame.id!r} in {self.source}, which has "
                 f"{len(self)} records{f', such as {shown}' if shown else ''}"
             )
-        record: Prediction = self._records[frame.id]
+        record: Prediction = self.records[frame.id]
         with told_as(SystemUnderTestError, f"the record for frame {frame.id!r} cannot be used", InputError):
-            return record if self._read is None else self._read(record)
+            return record if self.read is None else self.read(record)
 
 
 @models.register(
@@ -162,7 +154,7 @@ def _paths(label: str, path: Path, found: Mapping[str, Any], output: object) -> 
                 records[id] = output.path_of(np.asarray(points, np.float64).ravel())
             else:
                 records[id] = PlannedPath(points, found["times"])
-    return Recorded(label, "path", records, str(path), files=[path])
+    return Recorded(label, "path", records, str(path), files=(path,))
 
 
 def _detection(label: str, output: object) -> dict[str, Any]:
@@ -200,7 +192,7 @@ def _csv(label: str, path: Path, output: object, id_column: str | None) -> Recor
             records[id] = output.signals_of([table.number(index, column) for column in columns])
     if not records:
         raise InputError(f"{path} has no rows: expected a row with an id and signals for each frame")
-    return Recorded(label, "regression", records, str(path), files=[path])
+    return Recorded(label, "regression", records, str(path), files=(path,))
 
 
 def _kitti(label: str, folder: Path, options: Mapping[str, Any]) -> Recorded:
@@ -209,7 +201,7 @@ def _kitti(label: str, folder: Path, options: Mapping[str, Any]) -> Recorded:
         raise InputError(f"{folder} has no KITTI results: expected a file ID.txt for each frame")
     records = {file.stem: file for file in files}
     read = partial(_kitti_boxes, options=options)
-    return Recorded(label, "detection", records, str(folder), read=read, files=files)
+    return Recorded(label, "detection", records, str(folder), read=read, files=tuple(files))
 
 
 def _kitti_boxes(file: Path, options: Mapping[str, Any]) -> Boxes:
@@ -246,11 +238,11 @@ def _coco(label: str, path: Path, annotations: Path | None, options: Mapping[str
             )
         found[image].append(result)
     # Named as the reader of COCO data names its frames; an image without results has no boxes.
-    records = {
-        Path(image["file_name"]).with_suffix("").as_posix(): found[image["id"]] for image in known["images"]
-    }
+    records = {}
+    for one in known["images"]:
+        records[Path(one["file_name"]).with_suffix("").as_posix()] = found[one["id"]]
     read = partial(_coco_boxes, path=path, categories=known["categories"], options=options)
-    return Recorded(label, "detection", records, str(path), read=read, files=[path, annotations])
+    return Recorded(label, "detection", records, str(path), read=read, files=(path, annotations))
 
 
 def _coco_boxes(results: list[Any], path: Path, categories: list[Any], options: Mapping[str, Any]) -> Boxes:

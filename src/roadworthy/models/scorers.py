@@ -52,11 +52,8 @@ class Confusion:
     @property
     def recall(self) -> dict[str, float]:
         """For each class that occurs, the share of its images that were recognised."""
-        return {
-            name: float(row[number] / row.sum())
-            for number, (name, row) in enumerate(zip(self.classes, self.counts, strict=True))
-            if row.sum()
-        }
+        rows = enumerate(zip(self.classes, self.counts, strict=True))
+        return {name: float(row[number] / row.sum()) for number, (name, row) in rows if row.sum()}
 
     def worst(self, count: int = 3) -> list[tuple[str, str, int]]:
         """Return the most frequent confusions: the true class, what it was taken for, how often."""
@@ -64,11 +61,8 @@ class Confusion:
         np.fill_diagonal(wrong, 0)
         order = np.argsort(-wrong, axis=None, kind="stable")[:count]
         places = [divmod(int(one), len(self.classes)) for one in order]
-        return [
-            (self.classes[row], self.classes[column], int(wrong[row, column]))
-            for row, column in places
-            if wrong[row, column]
-        ]
+        found = ((row, column, int(wrong[row, column])) for row, column in places)
+        return [(self.classes[row], self.classes[column], times) for row, column, times in found if times]
 
 
 def confusion(truth: Sequence[str], answers: Sequence[str], classes: Iterable[str] = ()) -> Confusion:
@@ -198,6 +192,7 @@ def _recognised(pairs: Sequence[tuple[str | None, str]]) -> Iterable[Measure]:
 
 
 _LOWEST_SCORE = 0.01
+_MOST_HIDDEN = 0.8  # of a thing that must be found
 
 
 class BoxScorer:
@@ -206,8 +201,8 @@ class BoxScorer:
     Args:
         classes: Words of the ontology to tell apart; the elements that occur when left out, all kinds of
             vehicles in one.
-        min_height: Things lower than this, in pixels, are neither asked for nor held against the detector.
-        max_occlusion: Likewise for things hidden to a larger share.
+        min_height: Things lower than this, in pixels, are neither asked for nor held against the detector;
+            neither are those of which more than 80% are hidden.
 
     Example:
         >>> things = Boxes([[0, 0, 4, 4]], ["car"])
@@ -218,11 +213,8 @@ class BoxScorer:
         ['mAP@0.5 100%', 'mAP@[.5:.95] 60%', 'AP@0.5 vehicle 100%']
     """
 
-    def __init__(
-        self, classes: Sequence[str] | None = None, *, min_height: float = 8.0, max_occlusion: float = 0.8
-    ) -> None:
-        self._classes = classes
-        self._min_height, self._max_occlusion = min_height, max_occlusion
+    def __init__(self, classes: Sequence[str] | None = None, *, min_height: float = 8.0) -> None:
+        self._classes, self._min_height = classes, min_height
         self._truth: list[Boxes] = []
         self._ignored: list[Boxes] = []
         self._found: list[Boxes] = []
@@ -238,15 +230,9 @@ class BoxScorer:
 
     def measures(self) -> list[Measure]:
         """Return mAP at an IoU of 0.5, mAP over COCO's thresholds, and AP at 0.5 of each class."""
-        found = average_precision(
-            self._truth,
-            self._found,
-            classes=self._classes,
-            iou=COCO_THRESHOLDS,
-            ignored=self._ignored,
-            min_height=self._min_height,
-            max_occlusion=self._max_occlusion,
-        )
+        left: Any = {"ignored": self._ignored, "min_height": self._min_height, "max_occlusion": _MOST_HIDDEN}
+        images = self._truth, self._found
+        found = average_precision(*images, classes=self._classes, iou=COCO_THRESHOLDS, **left)
         if not any(found.things):
             return []
         at_half = found.at(0.5)
@@ -299,9 +285,8 @@ class ClassScorer:
             return []
         table = self.confusion
         images = dict(zip(table.classes, table.counts.sum(axis=1).tolist(), strict=True))
-        recalls = [
-            Measure(f"recall of {name}", value, "share", images[name]) for name, value in table.recall.items()
-        ]
+        known = table.recall.items()
+        recalls = [Measure(f"recall of {name}", value, "share", images[name]) for name, value in known]
         return [Measure("accuracy", table.accuracy, "share", len(self._truth)), *recalls]
 
 

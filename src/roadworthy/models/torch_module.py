@@ -85,9 +85,8 @@ def torch_model(
     device = torch_device(device, label)
     source = inspect.getsourcefile(imported(module, "torch:", "Class")) if isinstance(module, str) else None
     files = [Path(weights)] if weights is not None else []
-    runtime = TorchRuntime(
-        built.eval(), device, (*files, *(sources_of(Path(source).resolve()) if source else ()))
-    )
+    sources = sources_of(Path(source).resolve()) if source else ()
+    runtime = TorchRuntime(built.eval(), device, (*files, *sources))
     random = isinstance(module, str) and weights is None and any(True for _ in built.parameters())
     notes = [_NO_WEIGHTS] if random else []
     return Network(label, runtime, spec, timeout=timeout, notes=notes)
@@ -168,14 +167,11 @@ def misfits(own: Mapping[str, tuple[int, ...]], given: Mapping[str, tuple[int, .
         >>> misfits({"bias": (2,), "scale": (2,)}, {"bias": (3,)})
         'scale is missing; bias has shape (3,), not (2,)'
     """
+    differing = [name for name, shape in own.items() if given.get(name, shape) != shape]
     problems = (
         [f"{name} is missing" for name in own if name not in given],
         [f"{name} is unknown" for name in given if name not in own],
-        [
-            f"{name} has shape {given[name]}, not {shape}"
-            for name, shape in own.items()
-            if given.get(name, shape) != shape
-        ],
+        [f"{name} has shape {given[name]}, not {own[name]}" for name in differing],
     )
     return "; ".join(shortened(names, _MOST_NAMED) for names in problems if names)
 

@@ -160,16 +160,12 @@ def study_levels(
         limit = 1.0 if known is None else max(known.correctness, known.prediction)
         changes = partial(_changes, data, one, versions, seed)
         levels = changes(1.0, "levels") if one.levels else np.zeros(0)
-        found.append(
-            LevelStudy(
-                one.name,
-                None if known is None else known.correctness,
-                None if known is None else known.prediction,
-                levels.reshape(-1, max(1, len(one.levels))).T,
-                changes(limit, "even"),
-                changes(limit, "published") if one.published else np.zeros(0),
-            )
-        )
+        tolerated = None if known is None else known.correctness
+        alike = None if known is None else known.prediction
+        even = changes(limit, "even")
+        published = changes(limit, "published") if one.published else np.zeros(0)
+        each = levels.reshape(-1, max(1, len(one.levels))).T
+        found.append(LevelStudy(one.name, tolerated, alike, each, even, published))
         progress()
     return found
 
@@ -260,16 +256,11 @@ def ranked(
     best_first = sorted(models, key=lambda model: -benchmark.get(model, -np.inf))
     measured = [model for model in best_first if model in benchmark]
     by_benchmark = dict(zip(measured, ranks([-benchmark[model] for model in measured]), strict=True))
-    return [
-        RankedModel(
-            model,
-            benchmark.get(model),
-            by_benchmark.get(model),
-            {kind: outcome for (kind, own), outcome in outcomes.items() if own == model},
-            places[model],
-        )
-        for model in best_first
-    ]
+    ranked = []
+    for model in best_first:
+        own = {kind: outcome for (kind, name), outcome in outcomes.items() if name == model}
+        ranked.append(RankedModel(model, benchmark.get(model), by_benchmark.get(model), own, places[model]))
+    return ranked
 
 
 def benchmark_value(pairs: Pairs, measure: TaskMeasure, *, changed: bool = True) -> float | None:
@@ -374,9 +365,8 @@ def study_subsets(
 
 def curves_overlap(one: Threshold, other: Threshold) -> NDArray[np.bool_]:
     """Return where the 83% intervals of two splines overlap, at each interval that both have."""
-    _, mine, theirs = np.intersect1d(
-        np.round(one.bins.edges, 6), np.round(other.bins.edges, 6), return_indices=True
-    )
+    first, second = (np.round(each.bins.edges, 6) for each in (one, other))
+    _, mine, theirs = np.intersect1d(first, second, return_indices=True)
     distance = np.abs(one.fit.values[mine, 0] - other.fit.values[theirs, 0])
     return np.asarray(distance <= one.fit.band[mine, 0] + other.fit.band[theirs, 0])
 

@@ -125,9 +125,8 @@ def _frame(axis: Any, one: Threshold, name: str, remark: str) -> None:
 def _one_legend(figure: Any, axis: Any, count: int) -> None:
     """Put one legend below all plots."""
     handles, labels = axis.get_legend_handles_labels()
-    figure.legend(
-        handles, labels, loc="outside lower center", ncols=4 if count == 1 else len(labels), frameon=False
-    )
+    columns = 4 if count == 1 else len(labels)
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False)
 
 
 def range_figure(studies: Sequence[LevelStudy]) -> Figure:
@@ -186,10 +185,7 @@ def distribution_figure(studies: Sequence[LevelStudy]) -> Figure:
         axis.set_visible(False)
     for axis in axes[-1]:
         axis.set_xlabel("visual change Δv")
-    handles = {
-        label: handle
-        for axis in axes.flat
-        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
-    }
+    named = (zip(*axis.get_legend_handles_labels(), strict=True) for axis in axes.flat)
+    handles = {label: handle for pairs in named for handle, label in pairs}
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3, fontsize=8)
     return figure

@@ -283,13 +283,10 @@ class TruthMatrix:
         Rules about what is seen and planned have a table of their own, with who sees and plans wrongly.
         """
         seen = [row for row in self.rows if row.rule.id.startswith(_SEEN_OR_PLANNED)]
-        kinds = (
-            (
-                [row for row in self.rows if row not in seen],
-                [one for one in self.drivers if one not in SIGHT_FAULTS],
-            ),
-            (seen, [one for one in self.drivers if one == CAREFUL or one in SIGHT_FAULTS]),
-        )
+        others = [row for row in self.rows if row not in seen]
+        moving = [one for one in self.drivers if one not in SIGHT_FAULTS]
+        sighted = [one for one in self.drivers if one == CAREFUL or one in SIGHT_FAULTS]
+        kinds = (others, moving), (seen, sighted)
         return [self._table(rows, drivers) for rows, drivers in kinds if rows]
 
     def _table(self, own: Sequence[TruthRow], drivers: Sequence[str]) -> ResultTable:
@@ -307,9 +304,8 @@ class TruthMatrix:
         rows.append(("false alarms", "", *(f"{false}/{of}" for false, of in wrong)))
         unit = self.unit
         title = f"Share of qualifying {unit} in which a driver violates a rule; {self.frames} {unit}"
-        return ResultTable(
-            title, ("rule", unit, *(name.replace("-", "-\n") for name in drivers)), tuple(rows)
-        )
+        names = (name.replace("-", "-\n") for name in drivers)
+        return ResultTable(title, ("rule", unit, *names), tuple(rows))
 
 
 def _percent(share: float) -> str:

@@ -22,18 +22,7 @@ from roadworthy.reliability.transformations import (
 )
 
 __all__ = [
-    "PAPER_TRANSFORMATIONS",
-    "Accuracy",
-    "Bootstrap",
-    "DistanceBounds",
-    "SampledFrame",
-    "Hazard",
-    "Pairs",
-    "Preservation",
-    "ReliabilityMethod",
-    "SignalWithin",
-    "bound_distance",
-    "transformation",
-    "transformation_named",
-    "transformations",
-]
+    "PAPER_TRANSFORMATIONS", "Accuracy", "Bootstrap", "DistanceBounds", "SampledFrame", "Hazard", "Pairs",
+    "Preservation", "ReliabilityMethod", "SignalWithin", "bound_distance", "transformation",
+    "transformation_named", "transformations",
+]  # fmt: skip

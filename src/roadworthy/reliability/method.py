@@ -178,12 +178,9 @@ def collected(verdicts: Iterable[Verdict]) -> Pairs:
     frames = [str(one.measures["frame"]) for one in rows]
     # Rows of older runs do not say their cluster.
     clusters = [one.cluster or frame for one, frame in zip(rows, frames, strict=True)]
-    pairs = Pairs(
-        _numbered(frames),
-        np.array([one.visual_change or 0.0 for one in rows], float),
-        np.array([_as_float(one.measures["similarity"]) for one in rows], float),
-        cluster=_numbered(clusters),
-    )
+    changes = np.array([one.visual_change or 0.0 for one in rows], float)
+    alike = np.array([_as_float(one.measures["similarity"]) for one in rows], float)
+    pairs = Pairs(_numbered(frames), changes, alike, cluster=_numbered(clusters))
     if any(one.measures.get(_AFTER) is None for one in rows):
         return pairs
     before = {frame: _record(one.measures[_BEFORE]) for frame, one in zip(frames, rows, strict=True)}
@@ -209,15 +206,8 @@ def _as_float(value: Scalar) -> float:
 def _found(asked: Preservation, pairs: Pairs) -> Reliability | DistanceBounds:
     if asked.rule == "paper":
         return check(pairs, asked.preserve, asked.measure, asked.bootstrap, asked.limit)
-    return bound_distance(
-        pairs,
-        asked.preserve,
-        asked.measure,
-        confidence=asked.confidence,
-        baseline=asked.bootstrap.baseline,
-        seed=asked.bootstrap.seed,
-        limit=asked.limit,
-    )
+    how = {"confidence": asked.confidence, "limit": asked.limit, "baseline": asked.bootstrap.baseline}
+    return bound_distance(pairs, asked.preserve, asked.measure, seed=asked.bootstrap.seed, **how)
 
 
 def measured_by(
@@ -287,14 +277,7 @@ def _summary(
     errors: int,
     measures: Mapping[str, Scalar],
 ) -> str:
-    clauses = rendered(
-        Path(__file__).with_name("summary.jinja"),
-        found=found,
-        by_paper=isinstance(found, Reliability),
-        asked=asked,
-        status=status,
-        errors=errors,
-        measures=measures,
-        fewest=FEWEST_CLUSTERS,
-    )
+    facts = {"found": found, "by_paper": isinstance(found, Reliability), "fewest": FEWEST_CLUSTERS}
+    template = Path(__file__).with_name("summary.jinja")
+    clauses = rendered(template, asked=asked, status=status, errors=errors, measures=measures, **facts)
     return "; ".join(clauses.splitlines())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any, Literal, TypeAlias, get_args
 
 from roadworthy.cases import Prediction, Requirement
@@ -179,21 +180,17 @@ class Preservation:
 
     def requirement(self, id: str | None = None) -> Requirement:
         """Return it as what a run tests."""
-        return Requirement(
-            id or self.id,
-            self.text,
-            METHOD,
-            {
-                "preserve": self.preserve,
-                "transformation": self.transformation.name,
-                "limit": self.limit,
-                "source": self.source,
-                "measure": str(self.measure),
-                **{name: getattr(self, name) for name in _PLAIN},
-                **{name: getattr(self.bootstrap, field) for name, field in _BOOTSTRAP.items()},
-                **({"only": list(self.only)} if self.only else {}),
-            },
-        )
+        parameters = {
+            "preserve": self.preserve,
+            "transformation": self.transformation.name,
+            "limit": self.limit,
+            "source": self.source,
+            "measure": str(self.measure),
+            **{name: getattr(self, name) for name in _PLAIN},
+            **{name: getattr(self.bootstrap, field) for name, field in _BOOTSTRAP.items()},
+            **({"only": list(self.only)} if self.only else {}),
+        }
+        return Requirement(id or self.id, self.text, METHOD, parameters)
 
     @classmethod
     def of(cls, requirement: Requirement) -> Preservation:
@@ -259,11 +256,8 @@ def fitting_measures(system: SystemUnderTest, answer: Prediction, texts: Sequenc
     if not texts:
         return list(usual)
     outputs = {one.output for one in usual if isinstance(one, SignalWithin)}
-    fitting = [
-        one
-        for one in given
-        if one.task == usual[0].task and (not isinstance(one, SignalWithin) or one.output in outputs)
-    ]
+    alike = (one for one in given if one.task == usual[0].task)
+    fitting = [one for one in alike if not isinstance(one, SignalWithin) or one.output in outputs]
     if not fitting:
         kinds = ", ".join(one.name for one in given)
         raise InputError(
@@ -293,13 +287,7 @@ def tried_together(transforms: int, kinds: int, task: Task, texts: Sequence[str]
 
 
 def requirements_of(
-    measures: Sequence[TaskMeasure],
-    transforms: Sequence[str],
-    preserve: str,
-    *,
-    study: str,
-    limit: float | None,
-    **others: Any,
+    measures: Sequence[TaskMeasure], transforms: Sequence[str], preserve: str, **how: Any
 ) -> list[Preservation]:
     """Return the requirements of each measure under each transformation.
 
@@ -307,17 +295,13 @@ def requirements_of(
         measures: How answers are measured.
         transforms: What changes the images.
         preserve: "correctness", "prediction" or "both".
-        study: Whose tolerated ranges.
-        limit: The largest visual change instead.
-        others: The other attributes of `Preservation`.
+        how: Whose tolerated ranges (study), or the largest visual change (limit); and the other attributes of
+            `Preservation`.
 
     Raises:
         InputError: Nobody has measured how much of a transformation people tolerate, or a setting cannot be
             used.
     """
-    return [
-        Preservation.published(kind, name, one, study=study, limit=limit, **others)  # type: ignore[arg-type]
-        for one in measures
-        for name in transforms
-        for kind in PRESERVED[preserve]
-    ]
+    kinds: tuple[Any, ...] = PRESERVED[preserve]
+    asked = product(measures, transforms, kinds)
+    return [Preservation.published(kind, name, one, **how) for one, name, kind in asked]

@@ -246,13 +246,9 @@ def _register_paper() -> tuple[str, ...]:
     told = read_yaml(_PAPER, "file of transformations", "names").data
     for name, one in told.items():
         kind = transforms.kind_of(name)
-        transformation(
-            name,
-            summary=one["summary"],
-            hazards=(Hazard(*one["hazard"]),),
-            published=_PUBLISHED.get(name) or partial(_drawn, kind=kind, settings=one["published"]),
-            aliases=tuple(one.get("aliases", ())),
-        )(_PATHS.get(name, kind.at))
+        path = _PUBLISHED.get(name) or partial(_drawn, kind=kind, settings=one["published"])
+        how: Any = {"hazards": (Hazard(*one["hazard"]),), "aliases": tuple(one.get("aliases", ()))}
+        transformation(name, summary=one["summary"], published=path, **how)(_PATHS.get(name, kind.at))
     return tuple(told)
 
 

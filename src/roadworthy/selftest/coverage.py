@@ -52,19 +52,14 @@ def small_network(path: Path, layers: list[tuple[Any, Any]]) -> Network[Any]:
         for name, array in ((f"w{number}", weights), (f"b{number}", biases)):
             tensors.append(numpy_helper.from_array(np.asarray(array, np.float32), name))
         out = "steering" if last else f"d{number}"
-        nodes.append(
-            helper.make_node("Gemm", [value, f"w{number}", f"b{number}"], [out], name=f"dense{number}")
-        )
+        taken = [value, f"w{number}", f"b{number}"]
+        nodes.append(helper.make_node("Gemm", taken, [out], name=f"dense{number}"))
         if not last:
             nodes.append(helper.make_node("Relu", [out], [value := f"x{number + 1}"]))
     shape: list[str | int | None] = ["n", 1, _HEIGHT, _WIDTH]
-    graph = helper.make_graph(
-        nodes,
-        "seeded",
-        [helper.make_tensor_value_info("image", TensorProto.FLOAT, shape)],
-        [helper.make_tensor_value_info("steering", TensorProto.FLOAT, ["n", 1])],
-        tensors,
-    )
+    image = helper.make_tensor_value_info("image", TensorProto.FLOAT, shape)
+    steering = helper.make_tensor_value_info("steering", TensorProto.FLOAT, ["n", 1])
+    graph = helper.make_graph(nodes, "seeded", [image], [steering], tensors)
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
     return onnx_model(path, spec=_spec(), name="seeded", threads=1)
 
@@ -131,12 +126,8 @@ def _labelled(bench: FaultBench) -> Frames:
 def _searched(bench: FaultBench, data: Frames, looks: NDArray[np.float64], above: float) -> Sighting:
     """Search for a failure of a network that is wrong where what it looks for is above a level."""
     layers = [(looks.reshape(-1, 1), [-above]), ([[1000.0]], [0.5])]
-    asked = Requirement(
-        "C",
-        "Steering stays right under the changes that a search tries",
-        "coverage",
-        {"lambda": 5, "tries": 60 if bench.quick else _TRIES},
-    )
+    text = "Steering stays right under the changes that a search tries"
+    asked = Requirement("C", text, "coverage", {"lambda": 5, "tries": 60 if bench.quick else _TRIES})
     system = Observed(small_network(bench.folder / "net.onnx", layers))
     result = run(CoverageMethod(), asked, data, system, seed=bench.seed)
     return Sighting(result.counts[Status.VIOLATED] > 0, result.outcome.summary.partition("; ")[2])
@@ -183,13 +174,11 @@ def _backdoor(size: float, bench: FaultBench) -> Sighting:
     return _searched(bench, _labelled(bench), looks, 100.0 if size == SOUND else 1.5)
 
 
-FAULTS = described(
-    "coverage",
-    {
-        "dead neurons": _dead_neurons,
-        "images left out": _left_out_images,
-        "beyond training": _beyond_training,
-        "breaks under a change": _breaks_under_a_change,
-        "backdoor": _backdoor,
-    },
-)
+_SEEDED = {
+    "dead neurons": _dead_neurons,
+    "images left out": _left_out_images,
+    "beyond training": _beyond_training,
+    "breaks under a change": _breaks_under_a_change,
+    "backdoor": _backdoor,
+}
+FAULTS = described("coverage", _SEEDED)

@@ -59,9 +59,8 @@ def _sine(size: float, bench: FaultBench) -> Sighting:
     found = compute(Drive("swing", time, {"lane_offset": swing}), ["Max(LP)", "SD(LP)"])
     largest, deviation = (float(found[name][0]) for name in ("Max(LP)", "SD(LP)"))
     said = f"Max(LP) {largest:.4g}, SD(LP) {deviation:.4g}, known {size:g} and {size / math.sqrt(2):.4g}"
-    return Sighting.of_number(
-        size, np.allclose([largest, deviation], [size, size / math.sqrt(2)], 1e-3, 0), said
-    )
+    right = np.allclose([largest, deviation], [size, size / math.sqrt(2)], 1e-3, 0)
+    return Sighting.of_number(size, right, said)
 
 
 def _oracle(size: float, bench: FaultBench) -> Sighting:
@@ -108,15 +107,13 @@ def _mutated_weights(size: float, bench: FaultBench) -> Sighting:
     return Sighting.of_number(size, changed == known, said)
 
 
-FAULTS = described(
-    "driving",
-    {
-        "pulls to one side": _steering(lambda steering, _, size: steering + size),
-        "swerves once": _steering(lambda steering, at, size: steering + size * (_STEADY < at <= _STEADY + 1)),
-        "steers the wrong way": _steering(lambda steering, _, size: steering if size == SOUND else -steering),
-        "metrics": _sine,
-        "oracle": _oracle,
-        "mutant or copy": _other_answers,
-        "mutated weights": _mutated_weights,
-    },
-)
+_SEEDED = {
+    "pulls to one side": _steering(lambda steering, _, size: steering + size),
+    "swerves once": _steering(lambda steering, at, size: steering + size * (_STEADY < at <= _STEADY + 1)),
+    "steers the wrong way": _steering(lambda steering, _, size: steering if size == SOUND else -steering),
+    "metrics": _sine,
+    "oracle": _oracle,
+    "mutant or copy": _other_answers,
+    "mutated weights": _mutated_weights,
+}
+FAULTS = described("driving", _SEEDED)

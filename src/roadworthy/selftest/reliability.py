@@ -49,9 +49,8 @@ def _checked(seed: int, quick: bool, breaks_at: float) -> Outcome:
         # A changed frame is named after its original.
         return _answer(visual_change(originals[frame.id.partition("~")[0]], frame.image) <= breaks_at)
 
-    asked = Preservation(
-        "correctness", transformation_named("contrast"), _LIMIT, Accuracy(), versions=2 if quick else 6
-    )
+    kind, versions = transformation_named("contrast"), 2 if quick else 6
+    asked = Preservation("correctness", kind, _LIMIT, Accuracy(), versions=versions)
     return run(ReliabilityMethod(), asked.requirement("R"), data, answering(answer), seed=seed).outcome
 
 
@@ -90,12 +89,10 @@ def _wrong_alike(size: float, bench: FaultBench) -> Sighting:
     return Sighting(found.status is not OutcomeStatus.PASSED, f"{found.status.value}: {found.summary}")
 
 
-FAULTS = described(
-    "reliability",
-    {
-        "breaks too early": _breaks_early,
-        "distance": _distance,
-        "people": _people,
-        "wrong alike": _wrong_alike,
-    },
-)
+_SEEDED = {
+    "breaks too early": _breaks_early,
+    "distance": _distance,
+    "people": _people,
+    "wrong alike": _wrong_alike,
+}
+FAULTS = described("reliability", _SEEDED)

@@ -14,6 +14,7 @@ from roadworthy.rules.method import RulesMethod
 from roadworthy.runs import RunResult, run
 from roadworthy.selftest.faults import SOUND, FaultBench, Probe, SeededFault, Sighting, answering, described
 from roadworthy.world.simulation import FAULTS as DRIVERS
+from roadworthy.world.simulation import DriverFault
 
 _RULE = "If a pedestrian appears on the roadside, the ego-vehicle should slow down at least 30%."
 _FRAMES = 24
@@ -100,26 +101,17 @@ def _too_lax(size: float, bench: FaultBench) -> Sighting:
     return Sighting(outcome.status is not OutcomeStatus.PASSED, outcome.summary)
 
 
-FAULTS: tuple[SeededFault, ...] = (
-    *(
-        SeededFault(
-            f"rules/{one.name}",
-            "rules/missed",
-            f"a driver that {one.summary}",
-            "the careful driver",
-            _driver(one.name),
-        )
-        for one in DRIVERS.values()
-    ),
-    *described(
-        "rules",
-        {
-            "brakes too little": _brakes_too_little,
-            "blind in some frames": _in_some_frames,
-            "misspelt thing": _unreadable(_RULE, _RULE.replace("pedestrian", "pedestrain")),
-            "no outcome": _unreadable(_RULE, _RULE.partition(",")[0] + "."),
-            "impossible amount": _unreadable(_RULE, _RULE.replace("30%", "130%")),
-            "too lax a rule": _too_lax,
-        },
-    ),
-)
+def _of_driver(fault: DriverFault) -> SeededFault:
+    said = f"rules/{fault.name}", "rules/missed", f"a driver that {fault.summary}", "the careful driver"
+    return SeededFault(*said, _driver(fault.name))
+
+
+_SEEDED = {
+    "brakes too little": _brakes_too_little,
+    "blind in some frames": _in_some_frames,
+    "misspelt thing": _unreadable(_RULE, _RULE.replace("pedestrian", "pedestrain")),
+    "no outcome": _unreadable(_RULE, _RULE.partition(",")[0] + "."),
+    "impossible amount": _unreadable(_RULE, _RULE.replace("30%", "130%")),
+    "too lax a rule": _too_lax,
+}
+FAULTS: tuple[SeededFault, ...] = (*map(_of_driver, DRIVERS.values()), *described("rules", _SEEDED))

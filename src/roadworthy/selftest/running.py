@@ -139,11 +139,8 @@ def sentence(report: Report) -> str:
         'The self-test passed'
     """
     results = report.results
-    must = [
-        one
-        for one in results
-        if one.fault.expected is not None and one.standing is not faults.FaultStanding.NOT_RUN
-    ]
+    ran = (one for one in results if one.standing is not faults.FaultStanding.NOT_RUN)
+    must = [one for one in ran if one.fault.expected is not None]
     found = [one for one in must if one.standing is faults.FaultStanding.FOUND]
     sound = [one for one in results if one.sound is not None]
     alarms = [one for one in sound if one.sound is not None and one.sound.found]

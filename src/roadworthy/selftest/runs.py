@@ -167,22 +167,20 @@ def _suite(good: str, bad: str) -> Probe:
     return probe
 
 
-FAULTS = described(
-    "runs",
-    {
-        "model crashes": _failing(_crash),
-        "model answers nonsense": _failing(lambda boxes: boxes.replace(xyxy=boxes.xyxy * math.nan)),
-        "model hangs": _failing(_hang, timeout=0.3),
-        "model ends its process": _kills_worker,
-        "stopped and resumed": _interrupted,
-        "confidence bound": _upper_bound,
-        "confidence of drives": _bounds_of_drives,
-        "model got worse": _got_worse,
-        "misspelt key in a suite": _suite("data: day", "datta: day"),
-        "unknown model in a suite": _suite("mine: dave2", "mine: dav2"),
-        "unreadable rule in a suite": _suite(", then the ego-vehicle should slow down.", "."),
-    },
-)
+_OF_RUNS = {
+    "model crashes": _failing(_crash),
+    "model answers nonsense": _failing(lambda boxes: boxes.replace(xyxy=boxes.xyxy * math.nan)),
+    "model hangs": _failing(_hang, timeout=0.3),
+    "model ends its process": _kills_worker,
+    "stopped and resumed": _interrupted,
+    "confidence bound": _upper_bound,
+    "confidence of drives": _bounds_of_drives,
+    "model got worse": _got_worse,
+    "misspelt key in a suite": _suite("data: day", "datta: day"),
+    "unknown model in a suite": _suite("mine: dave2", "mine: dav2"),
+    "unreadable rule in a suite": _suite(", then the ego-vehicle should slow down.", "."),
+}
+FAULTS = described("runs", _OF_RUNS)
 
 
 _FAILING = 4
@@ -262,19 +260,17 @@ def _forged(folder: Path) -> None:
     write_bundle(StoredRun.open(folder))
 
 
-EVIDENCE_FAULTS = described(
-    "evidence",
-    {
-        "flipped verdict": _tampered(_flip),
-        "dropped case": _tampered(_drop),
-        "changed outcome": _tampered(_outcome),
-        "one bit of an image": _tampered(_one_bit),
-        "removed image": _tampered(lambda folder: _only(folder, "images/*/*.png").unlink()),
-        "added file": _tampered(lambda folder: write_text(folder / "waiver.txt", "accepted")),
-        "flipped verdict, new checksums": _tampered(_then_sums(_flip)),
-        "changed outcome, new checksums": _tampered(_then_sums(_outcome)),
-        "one bit, new checksums": _tampered(_then_sums(_one_bit)),
-        "forged run": _tampered(_forged),
-        "forged run, digest kept": _tampered(_forged, kept_digest=True),
-    },
-)
+_OF_EVIDENCE = {
+    "flipped verdict": _tampered(_flip),
+    "dropped case": _tampered(_drop),
+    "changed outcome": _tampered(_outcome),
+    "one bit of an image": _tampered(_one_bit),
+    "removed image": _tampered(lambda folder: _only(folder, "images/*/*.png").unlink()),
+    "added file": _tampered(lambda folder: write_text(folder / "waiver.txt", "accepted")),
+    "flipped verdict, new checksums": _tampered(_then_sums(_flip)),
+    "changed outcome, new checksums": _tampered(_then_sums(_outcome)),
+    "one bit, new checksums": _tampered(_then_sums(_one_bit)),
+    "forged run": _tampered(_forged),
+    "forged run, digest kept": _tampered(_forged, kept_digest=True),
+}
+EVIDENCE_FAULTS = described("evidence", _OF_EVIDENCE)

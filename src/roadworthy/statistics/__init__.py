@@ -26,15 +26,6 @@ from roadworthy.statistics.bounds import (
 from roadworthy.statistics.deciding import SequentialRate, clusters_needed
 
 __all__ = [
-    "ClusterTally",
-    "ClusteredRate",
-    "ConfidenceInterval",
-    "FEWEST_CLUSTERS",
-    "SequentialRate",
-    "bonferroni",
-    "clopper_pearson_upper",
-    "clusters_needed",
-    "mean_bounds",
-    "median_interval",
-    "student_interval",
-]
+    "ClusterTally", "ClusteredRate", "ConfidenceInterval", "FEWEST_CLUSTERS", "SequentialRate", "bonferroni",
+    "clopper_pearson_upper", "clusters_needed", "mean_bounds", "median_interval", "student_interval",
+]  # fmt: skip

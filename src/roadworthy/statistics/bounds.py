@@ -174,12 +174,8 @@ class ClusteredRate:
             InputError: There are none, or more failures than cases.
         """
         pairs = np.stack([np.asarray(sizes), np.asarray(failing)], axis=1).astype(np.int64)
-        if (
-            not len(pairs)
-            or (pairs[:, 0] < 1).any()
-            or (pairs[:, 1] < 0).any()
-            or (pairs[:, 1] > pairs[:, 0]).any()
-        ):
+        cases, failures = pairs.T
+        if not len(pairs) or (cases < 1).any() or (failures < 0).any() or (failures > cases).any():
             raise InputError(
                 "a rate needs clusters of at least one case, each with no more failures than cases"
             )
@@ -325,11 +321,8 @@ def _share_below_zero(values: Numbers, counts: npt.NDArray[np.number]) -> float:
             turns = np.outer(along, slopes)
             grown = np.exp(size - np.log1p(turns**2) @ counts / 2 + 1j * (np.arctan(turns) @ counts))
             grown *= np.cosh(steps) / (saddle + 1j * along)
-            total, last, first = (
-                total + float(grown.real.sum()),
-                abs(complex(grown[-1])),
-                first + step * _POINTS,
-            )
+            total, last = total + float(grown.real.sum()), abs(complex(grown[-1]))
+            first += step * _POINTS
         return total
 
     # The line goes to both sides, and the point in its middle counts once.

@@ -152,10 +152,8 @@ def clusters_needed(
     from scipy.special import ndtri
 
     spread = expected * (1 - expected) * (1 + (size - 1) * correlation) / size
-    if (
-        spread * (max(0.0, float(ndtri(confidence) + ndtri(power))) / (accepted - expected)) ** 2
-        > _MOST_CLUSTERS
-    ):
+    wide = max(0.0, float(ndtri(confidence) + ndtri(power))) / (accepted - expected)
+    if spread * wide**2 > _MOST_CLUSTERS:
         raise too_many
 
     def shown(clusters: int) -> bool:

@@ -332,12 +332,9 @@ def _summary(clips: Sequence[ScoredClip]) -> tuple[MetricSummary, tuple[str, ...
     known = [name for name in RATED_METRICS if all(name in one.metrics for one in clips)]
     if not known:
         raise InputError("no metric is known of every clip: record the drives with speed, steering and place")
-    summary = summarise(
-        SectorTable.of({name: [one.metrics[name] for one in clips] for name in known}),
-        [one.score for one in clips],
-        groups=[one.track for one in clips],
-        ranked=[name for name in known if name in AUTONOMOUS],
-    )
+    table = SectorTable.of({name: [one.metrics[name] for one in clips] for name in known})
+    tracks, ranked = [one.track for one in clips], [name for name in known if name in AUTONOMOUS]
+    summary = summarise(table, [one.score for one in clips], groups=tracks, ranked=ranked)
     return summary, tuple(name for name in RATED_METRICS if name not in known)
 
 

@@ -221,9 +221,8 @@ def by_metric(clips: Sequence[Clip], metric: str) -> list[Clip]:
 
 
 def _pieces(drive: Drive, kind: Kind, source: str, lengths: Lengths) -> Iterator[Clip]:
-    starts = [
-        float(drive.time[np.flatnonzero(drive.sectors == n)[0]]) for n in range(len(drive.sector_names))
-    ]
+    firsts = (np.flatnonzero(drive.sectors == n)[0] for n in range(len(drive.sector_names)))
+    starts = [float(drive.time[one]) for one in firsts]
     ends = [*starts[1:], float(drive.time[-1])]
     whole = [not partial for partial in partial_sectors(drive)]
     number = 0
@@ -407,12 +406,8 @@ def _dealt(
             + poor[number * design.poor : (number + 1) * design.poor]
             for number in range(min(len(good) // design.good, len(poor) // design.poor))
         ]
-    turns = [
-        (track, piles[track][number])
-        for number in range(max(map(len, piles.values()), default=0))
-        for track in tracks
-        if number < len(piles[track])
-    ]
+    rounds = range(max(map(len, piles.values()), default=0))
+    turns = [(track, piles[track][n]) for n in rounds for track in tracks if n < len(piles[track])]
     wanted = design.questionnaires or max(1, len(turns))
     if len(turns) < wanted:
         where = "" if design.mixed else " of one track"

@@ -264,9 +264,8 @@ def _written(one: Stimulus, folder: Path, seed: int) -> GlanceItem:
     what = f"{seed}\0{one.image}\0{one.transformation}\0{one.parameters}"
     id = hashlib.sha256(what.encode("utf-8", "surrogatepass")).hexdigest()[:12]
     write_image(folder / _file(id), one.pixels)
-    return GlanceItem(
-        id, one.image, one.truth, one.transformation, round(one.visual_change, 6), one.parameters
-    )
+    change = round(one.visual_change, 6)
+    return GlanceItem(id, one.image, one.truth, one.transformation, change, one.parameters)
 
 
 def _file(id: str) -> str:

@@ -33,6 +33,11 @@ from roadworthy.studies.statistics import krippendorff_alpha
 from roadworthy.studies.study import KEY, Study, StudyPlan, check_score, read_answers, read_score
 
 SCALE = (1, 7)
+_REAL = "From 1, pretty unreal, to 7, pretty real."
+_REASONABLE = (
+    "From 1, pretty unreasonable, to 7, pretty reasonable. Raters who agree with a rule rate what violates "
+    "it low."
+)
 Question: TypeAlias = Literal["authenticity", "reasonability"]
 QUESTIONS: Mapping[Question, str] = {
     "authenticity": "How real does the changed image look? 1 is pretty unreal, 4 neutral, 7 pretty real.",
@@ -150,13 +155,10 @@ def pairs_of(run: StoredRun, system: str) -> Iterator[StudyPair]:
                 continue
             if output is None or before is None or after is None or row.get("param.output.2") is not None:
                 continue
-            yield StudyPair(
-                rule=stored.requirement.id,
-                case=str(row["case"]),
-                violated=row["status"] == "violated",
-                images=(images[0], images[1]),
-                answers=((str(output), float(str(before)), float(str(after))),),
-            )
+            known: Any = {"rule": stored.requirement.id, "case": str(row["case"])}
+            answers = ((str(output), float(str(before)), float(str(after))),)
+            shown, violated = (images[0], images[1]), row["status"] == "violated"
+            yield StudyPair(**known, violated=violated, images=shown, answers=answers)
 
 
 def plan_pairs(
@@ -260,9 +262,8 @@ def _for_raters(plan: PairPlan) -> dict[str, object]:
             before, after = (round(value * factor, 1) for value in values)
             answers.append({"output": output, "unit": unit, "original": before, "changed": after})
         original, changed = item.files
-        groups[item.group].append(
-            {"id": item.id, "original": original, "changed": changed, "answers": answers}
-        )
+        images = {"original": original, "changed": changed}
+        groups[item.group].append({"id": item.id, **images, "answers": answers})
     return {
         "questions": dict(QUESTIONS),
         "scale": list(SCALE),
@@ -409,33 +410,21 @@ class PairResult:
             return "not defined" if value is None else f"{value:.2f}"
 
         columns = ("ratings", "mean", "1st quartile", "median", "3rd quartile")
+        real = tuple((rule, *one.cells()) for rule, one in self.authenticity.items())
+        reasonable = tuple(
+            (rule, "violates" if violated else "holds", *one.cells())
+            for (rule, violated), one in self.reasonability.items()
+        )
+        agreement = []
+        for question, groups in self.agreement.items():
+            highest = max((one for one in groups.values() if one is not None), default=None)
+            agreement.append((question, alpha(self.mean_agreement(question)), alpha(highest)))
+        agreed = "question", "mean alpha of the groups", "highest"
+        missing = f"{self.raters} raters; {self.missing} answers that were asked for are missing."
         return [
-            ResultTable(
-                "How real the changed images look",
-                ("rule", *columns),
-                tuple((rule, *one.cells()) for rule, one in self.authenticity.items()),
-                "From 1, pretty unreal, to 7, pretty real.",
-            ),
-            ResultTable(
-                "How reasonable the answers are",
-                ("rule", "", *columns),
-                tuple(
-                    (rule, "violates" if violated else "holds", *one.cells())
-                    for (rule, violated), one in self.reasonability.items()
-                ),
-                "From 1, pretty unreasonable, to 7, pretty reasonable. Raters who agree with a rule rate "
-                "what violates it low.",
-            ),
-            ResultTable(
-                "Agreement of raters",
-                ("question", "mean alpha of the groups", "highest"),
-                tuple(
-                    (question, alpha(self.mean_agreement(question)), alpha(max(known, default=None)))
-                    for question, groups in self.agreement.items()
-                    for known in [[one for one in groups.values() if one is not None]]
-                ),
-                f"{self.raters} raters; {self.missing} answers that were asked for are missing.",
-            ),
+            ResultTable("How real the changed images look", ("rule", *columns), real, _REAL),
+            ResultTable("How reasonable the answers are", ("rule", "", *columns), reasonable, _REASONABLE),
+            ResultTable("Agreement of raters", agreed, tuple(agreement), missing),
         ]
 
 
@@ -470,16 +459,14 @@ def evaluate_pairs(plan: PairPlan, ratings: Iterable[PairRating]) -> PairResult:
                 real[item.rule].append(score)
             else:
                 reasonable[item.rule, item.violated].append(score)
-    return PairResult(
-        {rule: Scores.of(real[rule]) for rule in sorted(real)},
-        {key: Scores.of(reasonable[key]) for key in sorted(reasonable)},
-        {
-            question: {number: krippendorff_alpha(units.values()) for number, units in by_group.items()}
-            for question, by_group in table.items()
-        },
-        len({rater for _, rater in seen}),
-        max(0, len(plan.items) * plan.raters_per_group * len(QUESTIONS) - given),
-    )
+    agreement: dict[Question, dict[int, float | None]] = {
+        question: {number: krippendorff_alpha(units.values()) for number, units in by_group.items()}
+        for question, by_group in table.items()
+    }
+    authentic = {rule: Scores.of(real[rule]) for rule in sorted(real)}
+    scores = authentic, {key: Scores.of(reasonable[key]) for key in sorted(reasonable)}
+    missing = max(0, len(plan.items) * plan.raters_per_group * len(QUESTIONS) - given)
+    return PairResult(*scores, agreement, len({rater for _, rater in seen}), missing)
 
 
 class PairStudy(Study):

@@ -115,12 +115,8 @@ class WrittenGlances:
 
     def lines(self) -> list[str]:
         """Return what people read."""
-        told = rendered(
-            Path(__file__).with_name("glances.jinja"),
-            facts=self.document(),
-            answers=self.pairs * self.plan.design.raters,
-            fewest=MOST_TOO_FEW,
-        )
+        template, answers = Path(__file__).with_name("glances.jinja"), self.pairs * self.plan.design.raters
+        told = rendered(template, facts=self.document(), answers=answers, fewest=MOST_TOO_FEW)
         return told.splitlines()
 
 

@@ -242,14 +242,9 @@ def summarise(
     tracks = {str(name): names == name for name in sorted(set(names.tolist()))}
     chosen = {name: rows for name, rows in tracks.items() if len(tracks) > 1 and rows.sum() >= LEAST_DRIVES}
     chosen[ALL_TRACKS] = np.ones(len(table), np.bool_)
-    correlations = {
-        name: FrozenDict(
-            {
-                metric: correlate(table.values[rows, column], given[rows])
-                for column, metric in enumerate(table.metrics)
-            }
-        )
-        for name, rows in chosen.items()
-    }
+    correlations = {}
+    for name, rows in chosen.items():
+        columns = zip(table.metrics, table.values[rows].T, strict=True)
+        correlations[name] = FrozenDict({metric: correlate(one, given[rows]) for metric, one in columns})
     independence = variance_scores(table.select(list(ranked)) if ranked else table)
     return MetricSummary(FrozenDict(correlations), independence)

@@ -17,16 +17,6 @@ from roadworthy.training.loop import CHECKPOINT, Settings, Watcher
 from roadworthy.training.train import TrainingSources, train
 
 __all__ = [
-    "CHECKPOINT",
-    "ExportFormat",
-    "Settings",
-    "TrainingSources",
-    "Watcher",
-    "drive_lap",
-    "evaluate",
-    "export",
-    "measures_table",
-    "train",
-    "with_history",
-    "write_description",
-]
+    "CHECKPOINT", "ExportFormat", "Settings", "TrainingSources", "Watcher", "drive_lap", "evaluate", "export",
+    "measures_table", "train", "with_history", "write_description",
+]  # fmt: skip

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -31,15 +30,12 @@ from roadworthy.training.loop import EpochResult, Settings
 from roadworthy.world import Observation, Simulation
 from roadworthy.world.track import LANE_WIDTH
 
+Numbers: TypeAlias = NDArray[np.floating]
 _UNITS = {"steering": "°", "speed": "m/s"}
 
 
 def signal_errors(
-    name: str,
-    truth: NDArray[np.floating],
-    answers: NDArray[np.floating],
-    unit: str | None = None,
-    note: str = "",
+    name: str, truth: Numbers, answers: Numbers, unit: str | None = None, note: str = ""
 ) -> list[Measure]:
     """Return MAE, MSE and RMSE of a signal, and the RMSE of a model that always answers 0.
 
@@ -360,26 +356,13 @@ class Card:
             "options": dict(self.variant.options),
             "parameters": self.parameters,
             **sections(self.variant.spec),
-            "measures": [dataclasses.asdict(one) for one in self.measures],
-            "laps": [dataclasses.asdict(one) for one in self.laps],
-            "data": [dataclasses.asdict(one) for one in self.data],
+            **{name: [asdict(one) for one in getattr(self, name)] for name in ("measures", "laps", "data")},
             "start": self.start,
-            "settings": dataclasses.asdict(self.settings),
-            "best_epoch": self.best_epoch,
-            "stopped": self.stopped,
-            "device": self.device,
+            "settings": asdict(self.settings),
+            **{name: getattr(self, name) for name in ("best_epoch", "stopped", "device")},
             "seconds": round(self.seconds, 1),
             "versions": dict(self.versions),
-            "curve": [
-                {
-                    "epoch": one.epoch,
-                    "loss": one.loss,
-                    "validation_loss": one.validation_loss,
-                    "learning_rate": one.learning_rate,
-                    "measures": {measure.name: measure.value for measure in one.measures},
-                }
-                for one in self.curve
-            ],
+            "curve": [one.document() for one in self.curve],
         }
 
     def to_json(self) -> str:
@@ -395,7 +378,7 @@ class Card:
             options=" ".join(f"{key}={size_text(value)}" for key, value in self.variant.options.items()),
             versions=", ".join(f"{name} {version}" for name, version in self.versions.items()),
             measured=measures_table(self.measures),
-            settings=dataclasses.asdict(self.settings),
+            settings=asdict(self.settings),
             curve=[(str(one.epoch), f"{one.loss:.5f}", f"{one.validation_loss:.5f}") for one in self.curve],
         )
 

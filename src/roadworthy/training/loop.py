@@ -165,6 +165,12 @@ class EpochResult:
     seconds: float
     best: bool
 
+    def document(self) -> dict[str, Any]:
+        """Return it for a card."""
+        names = "epoch", "loss", "validation_loss", "learning_rate"
+        measures = {one.name: one.value for one in self.measures}
+        return {**{name: getattr(self, name) for name in names}, "measures": measures}
+
 
 @dataclass(frozen=True)
 class Fitted:

@@ -76,13 +76,8 @@ class Samples:
             [2, 0]
         """
         shown, windows = np.unique(self.windows[numbers], return_inverse=True)
-        return Samples(
-            name,
-            self.images[shown],
-            windows.reshape(self.windows[numbers].shape),
-            self.targets[numbers],
-            self.drives[numbers],
-        )
+        windows = windows.reshape(self.windows[numbers].shape)
+        return Samples(name, self.images[shown], windows, self.targets[numbers], self.drives[numbers])
 
     def split(self, share: float) -> tuple[Samples, Samples]:
         """Return what comes first, and this share of the samples, which comes last.
@@ -162,11 +157,8 @@ def stretches(sets: Sequence[Sized], length: int) -> list[Stretch]:
         >>> [tuple(one) for one in stretches(["abc", "d"], 2)]
         [(0, 0, 2), (0, 2, 3), (1, 0, 1)]
     """
-    return [
-        Stretch(number, start, min(start + length, len(data)))
-        for number, data in enumerate(sets)
-        for start in range(0, len(data), length)
-    ]
+    starts = ((number, start) for number, data in enumerate(sets) for start in range(0, len(data), length))
+    return [Stretch(number, start, min(start + length, len(sets[number]))) for number, start in starts]
 
 
 def in_processes(
@@ -308,13 +300,10 @@ class _Reader:
             targets.append(self.task.target(view))
             drives.append(_number(frame.metadata.get("sequence")))
         shape = (0, self.taken.channels, self.taken.height or 0, self.taken.width or 0)
-        return Samples(
-            self.data.name,
-            np.stack(images) if images else np.zeros(shape, np.uint8),
-            np.array(windows, np.int64).reshape(-1, history + 1),
-            np.stack(targets) if targets else np.zeros((0, 0), np.float32),
-            np.array(drives, np.int64),
-        )
+        known = np.stack(images) if images else np.zeros(shape, np.uint8)
+        truth = np.stack(targets) if targets else np.zeros((0, 0), np.float32)
+        rows = np.array(windows, np.int64).reshape(-1, history + 1)
+        return Samples(self.data.name, known, rows, truth, np.array(drives, np.int64))
 
     def images(self, start: int, stop: int) -> int:
         """Return how many images a stretch has at most."""

@@ -41,9 +41,8 @@ def stored(samples: Samples, encoding: Encoding = "png") -> dict[str, NDArray[An
     settings = [cv2.IMWRITE_JPEG_QUALITY, _QUALITY, *whole] if encoding == "jpg" else []
     files = []
     for image in samples.images:
-        done, encoded = cv2.imencode(
-            f".{encoding}", np.ascontiguousarray(np.moveaxis(image, 0, -1)), settings
-        )
+        pixels = np.ascontiguousarray(np.moveaxis(image, 0, -1))
+        done, encoded = cv2.imencode(f".{encoding}", pixels, settings)
         assert done
         files.append(np.asarray(encoded, np.uint8).ravel())
     return {
@@ -143,13 +142,14 @@ def write_material(
 
 
 @contextmanager
-def reading_material(path: Path, format: str, *, otherwise: str) -> Iterator[StoredMaterial]:
+def reading_material(path: Path, format: str, wrong: str, command: str) -> Iterator[StoredMaterial]:
     """Give what `write_material` wrote; nothing in the file can run.
 
     Args:
         path: The file.
         format: What kind of material it must be.
-        otherwise: What is said of the file if it is something else, and what to do; "{why}" is filled in.
+        wrong: What is said of the file if it is something else.
+        command: What makes such files.
 
     Raises:
         InputError: The file is missing or broken, or something that is read inside is not there.
@@ -164,4 +164,4 @@ def reading_material(path: Path, format: str, *, otherwise: str) -> Iterator[Sto
             yield StoredMaterial(header, arrays, variant)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         why = f"{type(error).__name__}: {error}"
-        raise InputError(f"{path} {otherwise.replace('{why}', why)}") from error
+        raise InputError(f"{path} {wrong} ({why}): make it with {command}") from error

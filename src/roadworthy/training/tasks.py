@@ -201,9 +201,8 @@ class DetectionTask(TrainingTask):
         found = output.decode({"answers": answers}, [ImageInput().view(blank)] * len(answers))
         things = [self._boxes(table[(table[:, 4] >= 0) & (table[:, 5] > 0)]) for table in targets]
         ignored = [self._boxes(table[(table[:, 4] >= 0) & (table[:, 5] == 0)]) for table in targets]
-        precision = average_precision(
-            things, found, classes=self.output.classes, ignored=ignored, min_height=_LOWEST_JUDGED
-        )
+        words, least = self.output.classes, _LOWEST_JUDGED
+        precision = average_precision(things, found, classes=words, ignored=ignored, min_height=least)
         if not any(precision.things):
             return []
         return [Measure("mAP@0.5", precision.mean, "share", len(answers))]
@@ -282,11 +281,8 @@ class DrivingTask(TrainingTask):
 
     def measures(self, answers: NDArray[np.float32], targets: NDArray[np.float32]) -> list[Measure]:
         """Return MAE, MSE and RMSE of each signal."""
-        return [
-            measure
-            for column, name in enumerate(self.signals)
-            for measure in signal_errors(name, targets[:, column], answers[:, column])
-        ]
+        columns = zip(self.signals, targets.T, answers.T, strict=True)
+        return [one for name, truth, given in columns for one in signal_errors(name, truth, given)]
 
 
 def _head(module: torch.nn.Module) -> Any:

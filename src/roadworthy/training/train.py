@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
@@ -243,23 +243,17 @@ def train_on(
     if start is None:
         task.prepare(module, training.targets)
     digest = "" if start is None else sha256_of(located_weights(start))
-    fitted = fit(
-        module,
-        task,
-        training,
-        validation,
-        variant.spec.input,
-        settings,
-        checkpoint=None if folder is None else folder / loop.CHECKPOINT,
-        resume=resume,
-        identity=_identity(variant, training, validation, settings, digest),
-        watcher=watcher,
-    )
+    checkpoint = None if folder is None else folder / loop.CHECKPOINT
+    identity = _identity(variant, training, validation, settings, digest)
+    how: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume, "identity": identity}
+    taken = variant.spec.input
+    fitted = fit(module, task, training, validation, taken, settings, watcher=watcher, **how)
     parts = {"training": training, "validation": validation}
+    data = tuple(DataNote(role, part.name, len(part), part.sha256) for role, part in parts.items())
     card = Card(
         variant,
         sum(weight.numel() for weight in module.parameters()),
-        tuple(DataNote(role, part.name, len(part), part.sha256) for role, part in parts.items()),
+        data,
         settings,
         measures=fitted.curve[fitted.best_epoch - 1].measures,
         start="" if start is None else f"{start} (SHA-256 {digest})",
@@ -436,9 +430,8 @@ class _NetworkLearner(loop.Learner):
         best = not self.curve or validation_loss < min(result.validation_loss for result in self.curve)
         if best:
             self.best_epoch = epoch
-            self.best = {
-                key: tensor.detach().cpu().clone() for key, tensor in self.module.state_dict().items()
-            }
+            weights = self.module.state_dict()
+            self.best = {key: tensor.detach().cpu().clone() for key, tensor in weights.items()}
         took = time.perf_counter() - self.began
         self.longest = max(self.longest, took)
         rate = self.optimizer.param_groups[0]["lr"]
@@ -465,16 +458,10 @@ class _NetworkLearner(loop.Learner):
 
     def state(self, step: int, seconds: float, identity: dict[str, Any]) -> loop.TrainingCheckpoint:
         del seconds
-        return loop.TrainingCheckpoint(
-            identity,
-            step // self.every,
-            self.module.state_dict(),
-            self.best,
-            self.best_epoch,
-            self.optimizer.state_dict(),
-            self.scaler.state_dict(),
-            [dataclasses.asdict(result) for result in self.curve],
-        )
+        networks = self.module.state_dict(), self.best, self.best_epoch
+        optimizers = self.optimizer.state_dict(), self.scaler.state_dict()
+        curve = [dataclasses.asdict(result) for result in self.curve]
+        return loop.TrainingCheckpoint(identity, step // self.every, *networks, *optimizers, curve)
 
     def restore(self, checkpoint: loop.TrainingCheckpoint) -> int:
         self.module.load_state_dict(checkpoint.module)
@@ -490,10 +477,8 @@ class _NetworkLearner(loop.Learner):
 
 def _adam(parameters: Iterable[torch.nn.Parameter], settings: Settings) -> torch.optim.Optimizer:
     library = imported_torch("train a network")
-    made: torch.optim.Optimizer = library.optim.Adam(
-        parameters, lr=settings.learning_rate, weight_decay=settings.weight_decay
-    )
-    return made
+    rate, decay = settings.learning_rate, settings.weight_decay
+    return cast("torch.optim.Optimizer", library.optim.Adam(parameters, lr=rate, weight_decay=decay))
 
 
 @contextmanager

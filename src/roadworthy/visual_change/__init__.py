@@ -37,19 +37,6 @@ from roadworthy.visual_change._visibility import Viewing, look_distance, ssim
 from roadworthy.visual_change.tolerance import Tolerance, tolerance_of, tolerated
 
 __all__ = [
-    "ReferenceImage",
-    "Tolerance",
-    "Viewing",
-    "look_distance",
-    "ssim",
-    "tolerance_of",
-    "tolerated",
-    "vif",
-    "vif_pixel",
-    "vifs",
-    "vifs_pixel",
-    "visual_change",
-    "visual_changes",
-    "vsnr",
-    "vsnrs",
-]
+    "ReferenceImage", "Tolerance", "Viewing", "look_distance", "ssim", "tolerance_of", "tolerated", "vif",
+    "vif_pixel", "vifs", "vifs_pixel", "visual_change", "visual_changes", "vsnr", "vsnrs",
+]  # fmt: skip

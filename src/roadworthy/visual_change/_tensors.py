@@ -154,15 +154,9 @@ def _blurred(images: Tensor, window: int) -> Tensor:
     return conv2d(conv2d(images[:, None], kernel[None, None]), kernel.mT[None, None])[:, 0]
 
 
+_halved = partial(correlated, kernel=model.LOW, step=2)
 _TENSORS = model.Grids(
-    torch,
-    reflected,
-    correlated,
-    partial(correlated, kernel=model.LOW, step=2),
-    _blurred,
-    _window_means,
-    _blocks,
-    _block_covariances,
+    torch, reflected, correlated, _halved, _blurred, _window_means, _blocks, _block_covariances
 )
 
 PIXELS_AT_ONCE = 2**23

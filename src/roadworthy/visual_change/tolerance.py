@@ -317,14 +317,9 @@ def measure_change(
     """
     reference = ReferenceImage(before)
     limits = human_study(study).tolerances.values()
-    return ChangeMeasurement(
-        reference.visual_change(after),
-        reference.vif(after),
-        reference.vif_pixel(after),
-        reference.vsnr(after),
-        study,
-        (tolerance_of(transformation, study=study),) if transformation else tuple(limits),
-    )
+    numbers = reference.visual_change(after), reference.vif(after), reference.vif_pixel(after)
+    told = (tolerance_of(transformation, study=study),) if transformation else tuple(limits)
+    return ChangeMeasurement(*numbers, reference.vsnr(after), study, told)
 
 
 def _word(text: str) -> str:

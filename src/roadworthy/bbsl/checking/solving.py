@@ -220,11 +220,8 @@ def _key(expression: syntax.Expression, bound: Bound, variables: tuple[str, ...]
     if isinstance(expression, syntax.Name):
         taken_from = _key(bound[expression.name], bound, variables)
         return ("variable", variables.index(expression.name), taken_from)
-    own = tuple(
-        value
-        for one in fields(expression)
-        if isinstance(value := getattr(expression, one.name), str | int | float)
-    )
+    values = (getattr(expression, one.name) for one in fields(expression))
+    own = tuple(value for value in values if isinstance(value, str | int | float))
     parts = (_key(part, bound, variables) for part in syntax.children(expression))
     return (type(expression), own, *parts)
 

@@ -356,11 +356,9 @@ class ExactAreas(Areas):
     def _area(self, boxes: SymbolicSet) -> Term:
         if len(boxes.members) > _MOST_EXACT:
             raise TooManyBoxes
-        terms = [
-            _shared(chosen) * (1 if count % 2 else -1)
-            for count in range(1, len(boxes.members) + 1)
-            for chosen in combinations(boxes.members, count)
-        ]
+        counts = range(1, len(boxes.members) + 1)
+        several = (some for count in counts for some in combinations(boxes.members, count))
+        terms = [_shared(some) * (1 if len(some) % 2 else -1) for some in several]
         return z3.Sum(terms) if terms else z3.RealVal(0)
 
 

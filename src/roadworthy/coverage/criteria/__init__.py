@@ -20,17 +20,7 @@ from roadworthy.coverage.criteria.surprise import (
 )
 
 __all__ = [
-    "BoundaryCoverage",
-    "Cells",
-    "Criterion",
-    "DistanceSurpriseCoverage",
-    "LikelihoodSurpriseCoverage",
-    "MultisectionCoverage",
-    "NeuronCoverage",
-    "StrongActivationCoverage",
-    "TopKCoverage",
-    "TopKPatterns",
-    "learn_ranges",
-    "learn_reference",
-    "parse_mixture",
-]
+    "BoundaryCoverage", "Cells", "Criterion", "DistanceSurpriseCoverage", "LikelihoodSurpriseCoverage",
+    "MultisectionCoverage", "NeuronCoverage", "StrongActivationCoverage", "TopKCoverage", "TopKPatterns",
+    "learn_ranges", "learn_reference", "parse_mixture",
+]  # fmt: skip

@@ -197,19 +197,7 @@ class Training:
         return Training(ranges, reference)
 
 
-_KINDS: Mapping[str, type[neurons.Cells]] = {
-    one.name: one
-    for one in (
-        neurons.NeuronCoverage,
-        neurons.MultisectionCoverage,
-        neurons.BoundaryCoverage,
-        neurons.StrongActivationCoverage,
-        neurons.TopKCoverage,
-        neurons.TopKPatterns,
-        surprise.LikelihoodSurpriseCoverage,
-        surprise.DistanceSurpriseCoverage,
-    )
-}
+_KINDS: Mapping[str, type[neurons.Cells]] = {one.name: one for one in (*neurons.KINDS, *surprise.KINDS)}
 
 CRITERIA: tuple[str, ...] = tuple(_KINDS)
 """The names of all criteria."""

@@ -346,10 +346,9 @@ class BoundaryCoverage(_Beyond):
 
     def visits(self, batch: Activations, /) -> Visits:
         """Return which image visits which corners."""
-        beyond = self.margin * self.ranges.stds
-        outside = np.stack(
-            [batch.values < self.ranges.lows - beyond, batch.values > self.ranges.highs + beyond], axis=2
-        )
+        values, beyond = batch.values, self.margin * self.ranges.stds
+        sides = values < self.ranges.lows - beyond, values > self.ranges.highs + beyond
+        outside = np.stack(sides, axis=2)
         return _pairs(outside.reshape(len(batch), self.total))
 
 
@@ -484,3 +483,8 @@ def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return mixed ^ (mixed >> np.uint64(31))
+
+
+_OF_RANGES = (MultisectionCoverage, BoundaryCoverage, StrongActivationCoverage)
+KINDS: tuple[type[Cells], ...] = (NeuronCoverage, *_OF_RANGES, TopKCoverage, TopKPatterns)
+"""The criteria that look at each neuron, or at those that are active together."""

@@ -104,13 +104,9 @@ def learn_reference(
 def _columns(layers: tuple[Layer, ...], names: Sequence[str]) -> NDArray[np.intp]:
     wanted = list(names) or [layers[max(0, len(layers) - 2)].name]
     for name in wanted:
-        known = [layer.name for layer in layers]
-        check_known("there is no layer", name, known)
-    parts = [
-        np.arange(start, start + layer.neurons)
-        for start, layer in zip(np.cumsum([0, *(layer.neurons for layer in layers)]), layers, strict=False)
-        if layer.name in wanted
-    ]
+        check_known("there is no layer", name, [layer.name for layer in layers])
+    known = zip(np.cumsum([0, *(layer.neurons for layer in layers)]), layers, strict=False)
+    parts = [np.arange(start, start + layer.neurons) for start, layer in known if layer.name in wanted]
     return np.concatenate(parts).astype(np.intp)
 
 
@@ -340,3 +336,7 @@ class DistanceSurpriseCoverage(_Surprise):
         found = np.full(len(apart), np.inf)
         np.divide(distance, beyond, out=found, where=beyond > 0)
         return found
+
+
+KINDS: tuple[type[Cells], ...] = (LikelihoodSurpriseCoverage, DistanceSurpriseCoverage)
+"""The criteria that compare with what the network did on training data."""

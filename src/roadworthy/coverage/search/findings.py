@@ -115,14 +115,9 @@ class OriginalFrames:
                 self._criterion.update(batch)
             self._batches.clear()
         ids = list(self._answers)
-        answers = ModelAnswers(
-            "originals",
-            [self._labels[id] for id in ids],
-            [self._answers[id] for id in ids],
-            {},
-            unit=self.unit,
-            frames=[self._frames[id] for id in ids],
-        )
+        labels, given = ([told[id] for id in ids] for told in (self._labels, self._answers))
+        frames = [self._frames[id] for id in ids]
+        answers = ModelAnswers("originals", labels, given, {}, unit=self.unit, frames=frames)
         self.mse = answers.mse()
         self.bound = self.settings.lam * answers.reference(self.settings.reference)
         if self.bound <= 0:
@@ -145,11 +140,8 @@ class OriginalFrames:
         """Return the layers that gave one and the same number for every original."""
         if self._extremes is None:
             return ()
-        return tuple(
-            layer
-            for layer, low, high in zip(self.criterion.layers, *self._extremes, strict=True)
-            if low == high
-        )
+        spans = zip(self.criterion.layers, *self._extremes, strict=True)
+        return tuple(layer for layer, low, high in spans if low == high)
 
     def fingerprint(self, one: Activations) -> dict[str, Scalar]:
         """Return what the last hidden layer did for one image: a few numbers, by their columns' names."""
@@ -312,19 +304,11 @@ def findings_of(rows: Iterable[Row], *, radius: float = 1.0) -> list[FailureGrou
         )
         shares = sorted(((name, count / group.size) for name, count in names.items()), key=lambda x: -x[1])
         worst = group.representative
-        found.append(
-            FailureGroup(
-                worst.frame,
-                # Members come worst first, and the first of equals is taken.
-                str(min(members, key=lambda row: int(str(row.get("param.depth") or 0)))["case"]),
-                group.size,
-                worst.error,
-                worst.margin,
-                len({row.get("param.place") for row in members}),
-                tuple(shares),
-                worst.features,
-            )
-        )
+        # Members come worst first, and the first of equals is taken.
+        shortest = str(min(members, key=lambda row: int(str(row.get("param.depth") or 0)))["case"])
+        places = len({row.get("param.place") for row in members})
+        facts = worst.error, worst.margin, places, tuple(shares), worst.features
+        found.append(FailureGroup(worst.frame, shortest, group.size, *facts))
     return found
 
 

@@ -156,9 +156,8 @@ class SearchSettings:
     def make(self, seeds: int, rng: np.random.Generator) -> SearchStrategy:
         """Return the search, for so many seed images."""
         if self.search == "algorithm-1":
-            return strategies.Algorithm1(
-                self.space(), seeds, rng, max_failed_tries=self.max_failed_tries, again=self.again
-            )
+            most = self.max_failed_tries
+            return strategies.Algorithm1(self.space(), seeds, rng, max_failed_tries=most, again=self.again)
         if self.search == "random":
             return strategies.RandomChoice(self.space(), seeds, rng)
         if self.search == "sampled":

@@ -317,11 +317,8 @@ class Curious(SearchStrategy):
         super().__init__(space, seeds, rng)
         check_number("deepest", deepest, least=1)
         self.deepest = deepest
-        self._arms = {
-            "lengths": Arms(len(LENGTHS)),
-            "transformations": Arms(len(space.sets)),
-            **{f"parameters {place}": Arms(len(one)) for place, one in enumerate(space.sets)},
-        }
+        self._arms = {"lengths": Arms(len(LENGTHS)), "transformations": Arms(len(space.sets))}
+        self._arms |= {f"parameters {place}": Arms(len(one)) for place, one in enumerate(space.sets)}
         self._kept: list[SearchImage] = []
         self._useless: list[int] = []
         self._faults: list[tuple[float, ...]] = []

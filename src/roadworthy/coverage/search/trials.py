@@ -247,9 +247,8 @@ class ChangedFrame:
 def image_from_json(stored: Sequence[Any]) -> SearchImage:
     """Return the image that was stored."""
     seed, made = stored
-    return SearchImage(
-        seed, tuple(Composite(number, tuple(Pick(*pick) for pick in picks)) for number, picks in made)
-    )
+    steps = (Composite(number, tuple(Pick(*pick) for pick in picks)) for number, picks in made)
+    return SearchImage(seed, tuple(steps))
 
 
 def case_id(number: int) -> str:

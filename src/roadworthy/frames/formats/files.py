@@ -214,15 +214,9 @@ class Rows:
 
         columns = [[box[place] for box in self._boxes] for place in range(7)]
         xyxy, classes, scores, track_ids, occlusion, truncation, attributes = columns
-        return Boxes(
-            np.array(xyxy, np.float64).reshape(-1, 4),
-            classes,
-            self._all_or_none("score", scores),
-            self._all_or_none("track id", track_ids),
-            occlusion,
-            truncation,
-            attributes,
-        )
+        corners = np.array(xyxy, np.float64).reshape(-1, 4)
+        numbers = self._all_or_none("score", scores), self._all_or_none("track id", track_ids)
+        return Boxes(corners, classes, *numbers, occlusion, truncation, attributes)
 
     def _all_or_none(self, what: str, column: Sequence[float | None]) -> list[float] | None:
         known = [value for value in column if value is not None]
@@ -307,14 +301,9 @@ def read_kitti(text: str | Iterable[str], **options: Unpack[ReadOptions]) -> Box
         values = [number(where, f"column {index}", value) for index, value in enumerate(columns[1:], 2)]
         if values[1] not in OCCLUSION:
             raise FrameError(f"{where}: occlusion must be 0, 1, 2, 3 or -1, got {columns[2]}")
-        rows.add(
-            where,
-            name,
-            (values[3], values[4], values[5], values[6]),
-            truncation=NAN if values[0] < 0 else values[0],
-            occlusion=OCCLUSION[int(values[1])],
-            score=values[14] if len(values) == 15 else None,
-        )
+        truncation, occlusion = NAN if values[0] < 0 else values[0], OCCLUSION[int(values[1])]
+        box, score = (values[3], values[4], values[5], values[6]), values[14] if len(values) == 15 else None
+        rows.add(where, name, box, truncation=truncation, occlusion=occlusion, score=score)
     return rows.boxes()
 
 
@@ -439,16 +428,10 @@ def read_coco(
             raise FrameError(f"{where}: bbox must be [x, y, width, height], got {bbox!r}")
         images.add(repr(annotation.get("image_id")))
         x, y, width, height = (number(where, "bbox", value) for value in bbox)
-        rows.add(
-            where,
-            names[category],
-            (x, y, x + width, y + height),
-            score=_optional(where, annotation, "score"),
-            track_id=annotation.get("track_id"),
-            occlusion=_optional(where, annotation, "occlusion"),
-            truncation=_optional(where, annotation, "truncation"),
-            attributes=_coco_attributes(where, annotation),
-        )
+        box, track = (x, y, x + width, y + height), annotation.get("track_id")
+        told = {one: _optional(where, annotation, one) for one in ("score", "occlusion", "truncation")}
+        facts = _coco_attributes(where, annotation)
+        rows.add(where, names[category], box, track_id=track, attributes=facts, **told)
     if len(images) > 1:
         raise FrameError(f"the annotations must belong to one image, got {len(images)}: filter by image_id")
     return rows.boxes()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import TypeAlias, cast
 
 import torch
 from torch import nn
 
 _SCALE = 10.0
 _HALVINGS = 5
+Sizes: TypeAlias = tuple[int, ...]
+Shares: TypeAlias = tuple[float, ...]
 _Convolution = tuple[int, int, int]  # channels, kernel, stride
 _DAVE2: tuple[_Convolution, ...] = ((24, 5, 2), (36, 5, 2), (48, 5, 2), (64, 3, 1), (64, 3, 1))
 
@@ -97,8 +100,7 @@ class Convolutional(nn.Module):
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         """Return the answers for a batch of images."""
-        answers: torch.Tensor = self.head(self.dense(self.features(images)))
-        return answers
+        return cast(torch.Tensor, self.head(self.dense(self.features(images))))
 
 
 class Adapted(Convolutional, ABC):
@@ -114,15 +116,7 @@ class Adapted(Convolutional, ABC):
         dropout: After each of them.
     """
 
-    def __init__(
-        self,
-        outputs: int,
-        *,
-        width: int = 320,
-        height: int = 160,
-        hidden: tuple[int, ...] = (512, 128),
-        dropout: float = 0.5,
-    ) -> None:
+    def __init__(self, outputs: int, *, width: int, height: int, hidden: Sizes, dropout: float) -> None:
         super().__init__()
         if min(width, height) < 2**_HALVINGS:
             raise RuntimeError(f"{_HALVINGS} halvings need {2**_HALVINGS} pixels each way")
@@ -150,14 +144,13 @@ class Dave2(Convolutional):
         dropout: After the first two dense layers; not in NVIDIA's paper, but in papers/driving-quality.txt.
     """
 
-    def __init__(self, outputs: int, *, width: int = 200, height: int = 66, dropout: float = 0.1) -> None:
+    def __init__(self, outputs: int, *, width: int, height: int, dropout: float) -> None:
         super().__init__()
         self.features = nn.Sequential(*convolutions(3, _DAVE2), nn.Flatten())
         size = flat_size(self.features, 3, height, width)
         # The last hidden layer has so few neurons that it drops none.
-        self.dense = nn.Sequential(
-            *dense_layers(size, (100, 50), dropout), *dense_layers(50, (10,)), nn.Linear(10, outputs)
-        )
+        first = dense_layers(size, (100, 50), dropout)
+        self.dense = nn.Sequential(*first, *dense_layers(50, (10,)), nn.Linear(10, outputs))
         self.head = Head(outputs)
 
 
@@ -177,14 +170,7 @@ class Epoch(Convolutional):
     """
 
     def __init__(
-        self,
-        outputs: int,
-        *,
-        width: int = 320,
-        height: int = 160,
-        channels: tuple[int, ...] = (32, 64, 128),
-        hidden: int = 1024,
-        dropout: tuple[float, ...] = (0.25, 0.5),
+        self, outputs: int, *, width: int, height: int, channels: Sizes, hidden: int, dropout: Shares
     ) -> None:
         super().__init__()
         layers: list[nn.Module] = []
@@ -220,13 +206,13 @@ class Chauffeur(nn.Module):
         self,
         outputs: int,
         *,
-        width: int = 320,
-        height: int = 120,
-        history: int = 99,
-        channels: tuple[int, ...] = (16, 20, 40, 60, 80, 128),
-        memory: int = 256,
-        hidden: int = 256,
-        dropout: float = 0.1,
+        width: int,
+        height: int,
+        history: int,
+        channels: tuple[int, ...],
+        memory: int,
+        hidden: int,
+        dropout: float,
     ) -> None:
         super().__init__()
         layers: list[nn.Module] = []
@@ -244,17 +230,15 @@ class Chauffeur(nn.Module):
         self.steps = (history + 1, size)
         self.dropout = nn.Dropout(min(0.5, 5 * dropout))
         self.memory = nn.LSTM(size, memory, batch_first=True)
-        self.dense = nn.Sequential(
-            nn.Flatten(), nn.Linear((history + 1) * memory, hidden), nn.ReLU(), nn.Linear(hidden, outputs)
-        )
+        first = nn.Linear((history + 1) * memory, hidden)
+        self.dense = nn.Sequential(nn.Flatten(), first, nn.ReLU(), nn.Linear(hidden, outputs))
         self.head = Head(outputs)
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         """Return the answers for a batch of sequences: batch, time, channels, height, width."""
         features = self.dropout(self.features(images.reshape(-1, *self.shape)))
         remembered, _ = self.memory(features.reshape(-1, *self.steps))
-        answers: torch.Tensor = self.head(self.dense(remembered))
-        return answers
+        return cast(torch.Tensor, self.head(self.dense(remembered)))
 
 
 _NVIDIA: tuple[_Convolution, ...] = ((24, 5, 2), (36, 5, 2), (48, 5, 2), (64, 3, 2), (64, 3, 2))
@@ -274,18 +258,14 @@ class Rambo(nn.Module):
         history: Earlier frames that it sees, at least one; there is a difference between each and the next.
     """
 
-    def __init__(self, outputs: int, *, width: int = 256, height: int = 192, history: int = 2) -> None:
+    def __init__(self, outputs: int, *, width: int, height: int, history: int) -> None:
         super().__init__()
         if history < 1:
             raise ValueError("without an earlier frame there is no difference to see")
         size = (history, height, width)
-        self.branches = nn.ModuleList(
-            [
-                _branch((*_NVIDIA, (64, 3, 2)), (100, 50, 10), outputs, size),
-                _branch(_NVIDIA, (100, 50, 10), outputs, size),
-                _branch(_COMMA, (512,), outputs, size),
-            ]
-        )
+        dense = (100, 50, 10)
+        branches = ((*_NVIDIA, (64, 3, 2)), dense), (_NVIDIA, dense), (_COMMA, (512,))
+        self.branches = nn.ModuleList(_branch(layers, last, outputs, size) for layers, last in branches)
         self.merger = nn.Sequential(nn.ReLU(), nn.Linear(3 * outputs, outputs))
         self.head = Head(outputs)
 
@@ -294,8 +274,7 @@ class Rambo(nn.Module):
         # The public code squeezes differences from -255 … 255 into 0 … 255, which halves them.
         moved = (images[:, 1:] - images[:, :-1]) / 2
         merged = torch.cat([branch(moved) for branch in self.branches], dim=1)
-        answers: torch.Tensor = self.head(self.merger(merged))
-        return answers
+        return cast(torch.Tensor, self.head(self.merger(merged)))
 
 
 def _branch(
@@ -377,12 +356,8 @@ class ResNet101(Adapted):
     def convolutions(self) -> nn.Sequential:
         """Return the stem and the four stages."""
         before = 64
-        layers: list[nn.Module] = [
-            nn.Conv2d(3, before, 7, stride=2, padding=3, bias=False),
-            nn.BatchNorm2d(before),
-            nn.ReLU(),
-            nn.MaxPool2d(3, stride=2, padding=1),
-        ]
+        first = nn.Conv2d(3, before, 7, stride=2, padding=3, bias=False)
+        layers: list[nn.Module] = [first, nn.BatchNorm2d(before), nn.ReLU(), nn.MaxPool2d(3, 2, padding=1)]
         for inside, blocks, stride in _STAGES:
             for number in range(blocks):
                 layers.append(_Block(before, inside, stride if number == 0 else 1))

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import math
+from typing import cast
 
 import torch
 from torch import nn
 from torch.nn import functional
 
-from roadworthy.models.zoo.driving_networks import Convolutional, Head, dense_layers, flat_size
+from roadworthy.models.zoo.driving_networks import Convolutional, Head, Sizes, dense_layers, flat_size
 
 
 def plain(before: int, after: int, *, kernel: int = 3, stride: int = 1) -> nn.Sequential:
     """Return a convolution with batch norm and ReLU."""
-    return nn.Sequential(
-        nn.Conv2d(before, after, kernel, stride, kernel // 2, bias=False), nn.BatchNorm2d(after), nn.ReLU()
-    )
+    convolution = nn.Conv2d(before, after, kernel, stride, kernel // 2, bias=False)
+    return nn.Sequential(convolution, nn.BatchNorm2d(after), nn.ReLU())
 
 
 def separable(before: int, after: int, *, kernel: int = 3, stride: int = 1) -> nn.Sequential:
     """Return a depthwise-separable convolution, as MobileNet has it (Howard et al., 2017)."""
-    return nn.Sequential(
-        nn.Conv2d(before, before, kernel, stride, kernel // 2, groups=before, bias=False),
-        nn.BatchNorm2d(before),
-        nn.ReLU(),
-        *plain(before, after, kernel=1),
-    )
+    each = nn.Conv2d(before, before, kernel, stride, kernel // 2, groups=before, bias=False)
+    return nn.Sequential(each, nn.BatchNorm2d(before), nn.ReLU(), *plain(before, after, kernel=1))
 
 
 class Residual(nn.Module):
@@ -42,15 +38,13 @@ class Residual(nn.Module):
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         """Return the sum."""
-        found: torch.Tensor = images + self.layers(images)
-        return found
+        return cast(torch.Tensor, images + self.layers(images))
 
 
 def stage(before: int, after: int, blocks: int, kernel: int = 3) -> nn.Sequential:
     """Return layers that halve width and height and then look again so many times."""
-    return nn.Sequential(
-        separable(before, after, kernel=kernel, stride=2), *(Residual(after, kernel) for _ in range(blocks))
-    )
+    first = separable(before, after, kernel=kernel, stride=2)
+    return nn.Sequential(first, *(Residual(after, kernel) for _ in range(blocks)))
 
 
 def stages(channels: tuple[int, ...], blocks: tuple[int, ...], near: int = 2) -> list[nn.Sequential]:
@@ -64,34 +58,22 @@ class SmallClassifier(nn.Module):
 
     Args:
         outputs: How many classes it tells apart.
-        width: Of the image; any, because of the mean.
-        height: Of the image, likewise.
         channels: Of the first layer and of the stages.
         blocks: How often each stage looks again.
         dropout: Before the dense layer.
+        _size: Width and height of the image: any, because of the mean.
     """
 
-    def __init__(
-        self,
-        outputs: int,
-        *,
-        width: int = 64,  # noqa: ARG002
-        height: int = 64,  # noqa: ARG002
-        channels: tuple[int, ...] = (32, 64, 128, 224),
-        blocks: tuple[int, ...] = (1, 2, 2),
-        dropout: float = 0.2,
-    ) -> None:
+    def __init__(self, outputs: int, *, channels: Sizes, blocks: Sizes, dropout: float, **_size: int) -> None:
         super().__init__()
-        self.features = nn.Sequential(
-            plain(3, channels[0], stride=2), *stages(channels, blocks, near=len(blocks))
-        )
+        first = plain(3, channels[0], stride=2)
+        self.features = nn.Sequential(first, *stages(channels, blocks, near=len(blocks)))
         self.dense = nn.Sequential(nn.Dropout(dropout), nn.Linear(channels[-1], outputs))
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         """Return a logit per class for a batch of images."""
         # Adaptive pooling has no deterministic gradient on a GPU, a mean has.
-        logits: torch.Tensor = self.dense(self.features(images).mean((2, 3)))
-        return logits
+        return cast(torch.Tensor, self.dense(self.features(images).mean((2, 3))))
 
 
 class SmallPlanner(Convolutional):
@@ -111,25 +93,20 @@ class SmallPlanner(Convolutional):
         self,
         outputs: int,
         *,
-        width: int = 320,
-        height: int = 112,
-        channels: tuple[int, ...] = (24, 40, 72, 120, 160),
-        blocks: tuple[int, ...] = (1, 2, 3, 2),
-        hidden: int = 128,
-        dropout: float = 0.1,
+        width: int,
+        height: int,
+        channels: tuple[int, ...],
+        blocks: tuple[int, ...],
+        hidden: int,
+        dropout: float,
     ) -> None:
         super().__init__()
-        self.features = nn.Sequential(
-            plain(3, channels[0], stride=2),
-            *stages(channels, blocks),
-            # Where something is matters here: no mean is taken, and few channels keep what follows small.
-            plain(channels[-1], 32, kernel=1),
-            nn.Flatten(),
-        )
+        first, inner = plain(3, channels[0], stride=2), stages(channels, blocks)
+        # Where something is matters here: no mean is taken, and few channels keep what follows small.
+        self.features = nn.Sequential(first, *inner, plain(channels[-1], 32, kernel=1), nn.Flatten())
         size = flat_size(self.features, 3, height, width)
-        self.dense = nn.Sequential(
-            nn.Dropout(dropout), *dense_layers(size, (hidden,)), nn.Linear(hidden, 2 * outputs)
-        )
+        dense = dense_layers(size, (hidden,))
+        self.dense = nn.Sequential(nn.Dropout(dropout), *dense, nn.Linear(hidden, 2 * outputs))
         self.head = Head(2 * outputs)
 
 
@@ -165,14 +142,7 @@ class SmallDetector(nn.Module):
     size: torch.Tensor
 
     def __init__(
-        self,
-        outputs: int,
-        *,
-        width: int = 320,
-        height: int = 160,
-        channels: tuple[int, ...] = (32, 64, 112, 192, 256),
-        blocks: tuple[int, ...] = (1, 2, 3, 3),
-        neck: int = 64,
+        self, outputs: int, *, width: int, height: int, channels: Sizes, blocks: Sizes, neck: int
     ) -> None:
         super().__init__()
         self.stem = plain(3, channels[0], stride=2)
@@ -243,9 +213,8 @@ def detector_loss(answers: torch.Tensor, targets: torch.Tensor, size: tuple[int,
     columns = math.ceil(size[0] / STRIDE)
     grid = (columns, answers.shape[2] // columns)
     bells = _bells(corners, grid) * counts[..., None]
-    wanted = torch.stack(
-        [(bells * (numbers == one)[..., None]).amax(1) for one in range(answers.shape[1] - 4)], dim=1
-    )
+    classes = range(answers.shape[1] - 4)
+    wanted = torch.stack([(bells * (numbers == one)[..., None]).amax(1) for one in classes], dim=1)
     score = answers[:, 4:].clamp(_TINY, 1 - _TINY)
     middle = wanted == 1
     missed = -((1 - score) ** 2) * score.log() * middle

@@ -19,10 +19,6 @@ from roadworthy.papers.deeptest.directions import study_directions
 from roadworthy.papers.deeptest.transformations import study_change, study_transformations
 
 __all__ = [
-    "ask_models",
-    "observe_changes",
-    "study_change",
-    "study_deviation",
-    "study_directions",
+    "ask_models", "observe_changes", "study_change", "study_deviation", "study_directions",
     "study_transformations",
-]
+]  # fmt: skip

@@ -273,18 +273,12 @@ class _Gathered:
         ends = np.cumsum([0, *self._sizes])
         where = {name: slice(ends[n], ends[n + 1]) for n, name in enumerate(self._names)}
         seeds, singles, unions, cumulative, distances = map(np.stack, zip(*self._rows, strict=True))
-        return Activity(
-            self._watched.name,
-            sum(layer.neurons for layer in self._watched.layers),
-            how,
-            self._names,
-            self._sizes,
-            seeds,
-            {name: singles[:, part] for name, part in where.items()},
-            unions,
-            cumulative,
-            {(one, two): distances[:, where[one], where[two]] for one, two in combinations(self._names, 2)},
-        )
+        neurons = sum(layer.neurons for layer in self._watched.layers)
+        known = self._watched.name, neurons, how, self._names, self._sizes
+        single = {name: singles[:, part] for name, part in where.items()}
+        pairs = combinations(self._names, 2)
+        apart = {(one, two): distances[:, where[one], where[two]] for one, two in pairs}
+        return Activity(*known, seeds, single, unions, cumulative, apart)
 
 
 def _jaccard(images: NDArray[np.bool_]) -> NDArray[np.float32]:

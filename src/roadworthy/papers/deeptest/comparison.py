@@ -117,12 +117,8 @@ class GuidedStudy:
 
     def table(self) -> ResultTable:
         """Return the table; increases over the seed images and over all transformations."""
-        return ResultTable.of(
-            "Coverage of seed images, of all their transformations, and of guided searches",
-            map(self._cells, self.rows),
-            self.note,
-            name="guided",
-        )
+        title = "Coverage of seed images, of all their transformations, and of guided searches"
+        return ResultTable.of(title, map(self._cells, self.rows), self.note, name="guided")
 
     def _cells(self, row: Reached) -> dict[str, str]:
         def shown(number: int | None) -> str:
@@ -241,9 +237,8 @@ def _searched(
     growth = growth_of(read_rows(folder), criterion.value)
     kept = sum(after > before for before, after in pairwise(growth.coverage))
     tried, failures = len(growth.coverage) - 1, growth.failures[-1]
-    reached = Reached(
-        watched.name, settings.search, tried, criterion.covered, criterion.total, kept, failures
-    )
+    covered = criterion.covered, criterion.total
+    reached = Reached(watched.name, settings.search, tried, *covered, kept, failures)
     return reached, growth
 
 

@@ -142,14 +142,12 @@ def add_images(
     if not seeds:
         raise InputError(f"{name}: expected at least one image, got none")
     pair: Pair = (name, "")
-    return [
-        dataclasses.replace(
-            one,
-            changed={**one.changed, pair: np.asarray(native.encode_steering(np.array(numbers)), np.float64)},
-            seeds={**one.seeds, pair: np.array(seeds)},
-        )
-        for one, numbers in zip(answers, found, strict=True)
-    ]
+    added = []
+    for one, numbers in zip(answers, found, strict=True):
+        angles = np.asarray(native.encode_steering(np.array(numbers)), np.float64)
+        changed, drawn = {**one.changed, pair: angles}, {**one.seeds, pair: np.array(seeds)}
+        added.append(dataclasses.replace(one, changed=changed, seeds=drawn))
+    return added
 
 
 def _steered(models: Sequence[SystemUnderTest], frames: Iterable[Frame], batch: int) -> list[list[float]]:
@@ -479,17 +477,11 @@ def _deviation(
         before.append(originals[answers.seeds[pair]][bad])
     wrong, original = np.concatenate(after), np.concatenate(before)
     both = np.abs(wrong), np.abs(original)
-    row = Deviation(
-        answers.model,
-        changes,
-        sum(answers.changed[pair].size for pair in pairs),
-        wrong.size,
-        int(np.sum(_inherited(original, wrong, verdicts.bound))),
-        len(_findings(verdicts, pairs, radius)),
-        float(np.mean(wrong**2)) if wrong.size else None,
-        float(np.mean(original**2)) if wrong.size else None,
-        signed_rank(both[1], both[0]),
-    )
+    images = sum(answers.changed[pair].size for pair in pairs)
+    inherited = int(np.sum(_inherited(original, wrong, verdicts.bound)))
+    counts = images, wrong.size, inherited, len(_findings(verdicts, pairs, radius))
+    mse, original_mse = (float(np.mean(one**2)) if wrong.size else None for one in (wrong, original))
+    row = Deviation(answers.model, changes, *counts, mse, original_mse, signed_rank(both[1], both[0]))
     return row, both
 
 
@@ -511,9 +503,8 @@ def _findings(verdicts: Verdicts, pairs: Sequence[Pair], radius: float) -> list[
         else:
             own.append(failure)
     alike = [(one.representative, one.size, False) for one in cluster(own, radius=radius)]
-    alike += [
-        (min(failures, key=lambda one: one.margin), len(failures), True) for failures in bequeathed.values()
-    ]
+    groups = bequeathed.values()
+    alike += [(min(each, key=lambda one: one.margin), len(each), True) for each in groups]
     found = []
     for number, (worst, count, inherited) in enumerate(sorted(alike, key=lambda one: one[0].margin), 1):
         place, id = places[worst.frame], f"{answers.model}-{number:03d}"

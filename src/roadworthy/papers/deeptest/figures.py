@@ -74,9 +74,8 @@ def draw_transformations(study: TransformationStudy) -> Figure:
     words = [", ".join(filter(None, pair)) for pair in pairs]
     left.set_yticks([-place for place in range(len(pairs))], words)
     left.set(xlim=(0, 1), title="Jaccard distance: median, quartiles, 5 and 95%")
-    right.set(
-        ylim=(0, None), ylabel="neurons activated, %", title=f"mean coverage of {study.seeds} seed images"
-    )
+    title = f"mean coverage of {study.seeds} seed images"
+    right.set(ylim=(0, None), ylabel="neurons activated, %", title=title)
     right.legend()
     return figure
 

@@ -208,9 +208,8 @@ class GuidedImages:
             raise InputError(f"{seeds.data.name} does not name its frames, so no search can be matched to it")
         self._places = {id: number for number, id in enumerate(ids)}
         found = stored_images(run)
-        self._unseen = sum(
-            row["status"] == "passed" and not row["images"] for row in StoredRun.open(run).rows()
-        )
+        rows = StoredRun.open(run).rows()
+        self._unseen = sum(row["status"] == "passed" and not row["images"] for row in rows)
         self._images: list[StoredImage] = [one for one in found if one.original in self._places]
         self._strange = len(found) - len(self._images)
         if not self._images:

@@ -89,9 +89,8 @@ def rank_sum(first: ArrayLike, second: ArrayLike) -> Statistic:
     """
     one, two = _series(first), _series(second)
     if min(one.size, two.size) < _FEWEST:
-        return Statistic(
-            None, None, f"needs at least {_FEWEST} images in each group, got {one.size} and {two.size}"
-        )
+        told = f"needs at least {_FEWEST} images in each group, got {one.size} and {two.size}"
+        return Statistic(None, None, told)
     if np.ptp(np.concatenate([one, two])) == 0:
         return Statistic(None, None, "all values are the same")
     from scipy.stats import mannwhitneyu

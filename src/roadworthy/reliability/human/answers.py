@@ -315,9 +315,8 @@ def _answer(table: Table, index: int, named: Mapping[str, str], change: str) -> 
             value = max(0.0, 1 - value)
         check_number(named[change], value, least=0, most=1)
         visual_change = value
-    return HumanAnswer(
-        image, what, truth, answer, visual_change, *_optional(table, index, named["rater"], named["time"])
-    )
+    others = _optional(table, index, named["rater"], named["time"])
+    return HumanAnswer(image, what, truth, answer, visual_change, *others)
 
 
 def _optional(table: Table, index: int, rater: str, time: str) -> tuple[str | None, float | None]:

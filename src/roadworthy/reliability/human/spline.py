@@ -52,9 +52,8 @@ class SplineFit:
     @property
     def band(self) -> Floats:
         """Half the width of the 83% interval of each fitted value."""
-        return np.asarray(
-            OVERLAP * self.deviation * np.sqrt(self.leverage / self.spline.weights[:, None]), np.float64
-        )
+        each = np.sqrt(self.leverage / self.spline.weights[:, None])
+        return np.asarray(OVERLAP * self.deviation * each, np.float64)
 
     def at(self, x: ArrayLike) -> Floats:
         """Return the curves at other places, inside the range of the data."""

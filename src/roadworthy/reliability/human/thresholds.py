@@ -31,9 +31,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -295,9 +295,8 @@ def estimate_threshold(
     baseline = _baseline(bins, chosen, known, bins.kept[:, None])
     p_values = chosen.p_values(fit.values, bins.counts, baseline, dispersion)
     values, found = chosen.thresholds(bins.edges, p_values < chosen.level)
-    made = Threshold(
-        bins, chosen, float(values[0]), bool(found[0]), float(baseline[0]), fit, p_values[:, 0], dispersion
-    )
+    whole = float(values[0]), bool(found[0]), float(baseline[0])
+    made = Threshold(bins, chosen, *whole, fit, p_values[:, 0], dispersion)
     if not samples:
         return made
     repetitions = _Repetitions(made, known, samples, seed)
@@ -305,14 +304,9 @@ def estimate_threshold(
     spread = repetitions.spread(low, high)
     # A threshold comes late, so places above the interval are rare: all that is left open is for those below.
     begins = repetitions.begins(1 - confidence)
-    return replace(
-        made,
-        spread=spread,
-        # A spline cannot fall at once: it begins to fall up to one interval before the people do.
-        interval=(min(begins, made.value), min(round(max(spread[1], made.value) + bins.width, 4), 1.0)),
-        confidence=confidence,
-        samples=samples,
-    )
+    # A spline cannot fall at once: it begins to fall up to one interval before the people do.
+    interval = min(begins, made.value), min(round(max(spread[1], made.value) + bins.width, 4), 1.0)
+    return replace(made, spread=spread, interval=interval, confidence=confidence, samples=samples)
 
 
 def _originals(bins: Bins, given: UnchangedAccuracy | None) -> UnchangedAccuracy | None:
@@ -440,12 +434,9 @@ def estimate_thresholds(
         InputError: A threshold can be found for none.
     """
     chosen = rule_named(rule) if rule else usual_rule(data.bins[0])
-    found, troubles = find_each(
-        progress(data.bins),
-        lambda one: estimate_threshold(
-            one, rule=chosen, originals=originals, samples=samples, confidence=confidence, seed=seed
-        ),
-    )
+    simulated: Any = {"samples": samples, "confidence": confidence, "seed": seed}
+    estimate = partial(estimate_threshold, rule=chosen, originals=originals, **simulated)
+    found, troubles = find_each(progress(data.bins), estimate)
     return ThresholdStudy(tuple(found), data, chosen, tuple(troubles), seed, samples)
 
 

@@ -313,9 +313,8 @@ def read_checkpoint(
     path = Path(path)
     check_choice("direction", direction, get_args(Direction))
     existing(path, "checkpoint")
-    found = (
-        read_onnx(path) if path.suffix == ".onnx" else read_tensors(path, instead=_INSTEAD, script=_SCRIPT)
-    )
+    ours = path.suffix == ".onnx"
+    found = read_onnx(path) if ours else read_tensors(path, instead=_INSTEAD, script=_SCRIPT)
     with told_as(InputError, f"cannot use {path}", InputError):
         return _checkpoint(path, found, direction, overrides or {})
 
@@ -331,9 +330,8 @@ def write_checkpoint(path: Path | str, module: torch.nn.Module) -> None:
     state = {name: one.detach().cpu() for name, one in module.state_dict().items()}
     # On a full disk torch would end the process if it opened the file itself.
     with replacing(Path(path)) as unfinished, unfinished.open("wb") as file:
-        torch.save(
-            {"architecture": settings.architecture, "settings": settings.as_dict(), "state": state}, file
-        )
+        known = {"architecture": settings.architecture, "settings": settings.as_dict()}
+        torch.save({**known, "state": state}, file)
 
 
 def _checkpoint(

@@ -139,12 +139,8 @@ def _block(channels: int, norm: str) -> ResnetBlock:
 
 def _hourglass(before: int, width: int, halvings: int, blocks: int, norm: str) -> list[nn.Module]:
     channels = [width * 2**number for number in range(halvings + 1)]
-    return [
-        *_first(before, width, norm),
-        *_down(channels, norm),
-        *(_block(channels[-1], norm) for _ in range(blocks)),
-        *_up(channels, norm),
-    ]
+    inner = (_block(channels[-1], norm) for _ in range(blocks))
+    return [*_first(before, width, norm), *_down(channels, norm), *inner, *_up(channels, norm)]
 
 
 def _normalised(channels: int, norm: str) -> nn.Module:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, dataclass_transform
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast, dataclass_transform
 
 from roadworthy.errors import InputError, check_known
 from roadworthy.models.torch_module import imported_torch
@@ -483,5 +483,4 @@ def shapes_of(settings: NetworkSettings) -> dict[str, tuple[int, ...]]:
 def _built(settings: NetworkSettings) -> torch.nn.Module:
     module, _, name = settings.network.partition(".")
     build: Any = getattr(import_module(f"{_HERE}.{module}"), name)
-    found: torch.nn.Module = build(settings)
-    return found
+    return cast("torch.nn.Module", build(settings))

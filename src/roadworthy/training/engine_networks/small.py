@@ -141,9 +141,8 @@ class _Overall(nn.Module):
 
     def __init__(self, channels: int) -> None:
         super().__init__()
-        self.layers = nn.Sequential(
-            nn.Conv2d(channels, channels // 4, 1), nn.ReLU(), nn.Conv2d(channels // 4, channels, 1)
-        )
+        few = channels // 4
+        self.layers = nn.Sequential(nn.Conv2d(channels, few, 1), nn.ReLU(), nn.Conv2d(few, channels, 1))
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         return cast(torch.Tensor, inputs + self.layers(functional.adaptive_avg_pool2d(inputs, 1)))
@@ -165,7 +164,5 @@ def _blocks(channels: int, kernel: int, count: int) -> nn.Sequential:
 
 
 def _convolution(before: int, after: int, kernel: int, *, stride: int) -> nn.Sequential:
-    padding = (kernel - stride) // 2
-    return nn.Sequential(
-        nn.Conv2d(before, after, kernel, stride, padding, bias=False), nn.BatchNorm2d(after), nn.ReLU()
-    )
+    convolution = nn.Conv2d(before, after, kernel, stride, (kernel - stride) // 2, bias=False)
+    return nn.Sequential(convolution, nn.BatchNorm2d(after), nn.ReLU())

@@ -45,13 +45,7 @@ class PictureFeed:
             if crop is not None and any(part > whole for part, whole in zip(crop, one.size, strict=True)):
                 raise InputError(f"{one.name}: cannot cut {crop} out of images of {one.size}")
         self.device, self.mirror, self.crop, self.seed = device, mirror, crop, seed
-        self._groups = [
-            {
-                key: torch.from_numpy(np.ascontiguousarray(array)).to(device)
-                for key, array in one.arrays.items()
-            }
-            for one in groups
-        ]
+        self._groups = [{key: self._sent(array) for key, array in one.arrays.items()} for one in groups]
         self._counts = [len(one) for one in groups]
 
     def __len__(self) -> int:
@@ -96,7 +90,7 @@ class PictureFeed:
 
     def _sent(self, numbers: np.ndarray[Any, Any]) -> torch.Tensor:
         """Return numbers on the device; a GPU does not wait for them, as it would for plain memory."""
-        found = torch.from_numpy(numbers)
+        found = torch.from_numpy(np.ascontiguousarray(numbers))
         if self.device.type == "cuda":
             return found.pin_memory().to(self.device, non_blocking=True)
         return found.to(self.device)

@@ -19,6 +19,8 @@ from roadworthy.models.zoo.perception_networks import SmallDetector
 from roadworthy.training.engines.settings import Loss
 
 _VGG19 = ((64, 2), (128, 2), (256, 4), (512, 4), (512, 4))  # channels, convolutions before a pooling
+Color = tuple[float, float, float]
+_HALF = (0.5, 0.5, 0.5)
 _MEAN, _DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of ImageNet, from 0 to 1
 
 
@@ -36,11 +38,7 @@ class FeatureNetwork(nn.Module):
     deviation: torch.Tensor
 
     def __init__(
-        self,
-        stages: Sequence[nn.Module],
-        name: str,
-        mean: Sequence[float] = (0.5, 0.5, 0.5),
-        deviation: Sequence[float] = (0.5, 0.5, 0.5),
+        self, stages: Sequence[nn.Module], name: str, mean: Color = _HALF, deviation: Color = _HALF
     ) -> None:
         super().__init__()
         self.name = name
@@ -96,9 +94,8 @@ def _vgg19(path: Path) -> nn.Sequential:
     with told_as(InputError, told, Exception):
         state = torch.load(path, map_location="cpu", weights_only=True)
         start = "features."
-        found.load_state_dict(
-            {name.removeprefix(start): one for name, one in state.items() if name.startswith(start)}
-        )
+        own = {name.removeprefix(start): one for name, one in state.items() if name.startswith(start)}
+        found.load_state_dict(own)
     return found
 
 

@@ -34,8 +34,7 @@ Column = tuple[str, torch.Tensor]
 def weighted(losses: Mapping[str, torch.Tensor], weights: Mapping[str, float]) -> torch.Tensor:
     """Return the sum of the losses that have a weight, each times it, in the order of the weights."""
     first, *rest = (weight * losses[name] for name, weight in weights.items() if name in losses)
-    total: torch.Tensor = sum(rest, first)
-    return total
+    return sum(rest, first)
 
 
 class EngineMethod(ABC):
@@ -113,9 +112,8 @@ class EngineMethod(ABC):
         weights = [one for module in modules for one in module.parameters()]
         # One kernel for all weights: small networks spend more time starting kernels than in them.
         fused = self.device.type == "cuda"
-        return torch.optim.Adam(
-            weights, rate, self.betas, weight_decay=self.settings.weight_decay, fused=fused or None
-        )
+        decay = self.settings.weight_decay
+        return torch.optim.Adam(weights, rate, self.betas, weight_decay=decay, fused=fused or None)
 
 
 @dataclass(frozen=True)
@@ -175,24 +173,14 @@ def fit_engine(
     checkpoint = None if folder is None else folder / CHECKPOINT
     if folder is not None:
         make_writable(folder)
-    with fast_convolutions():
+    # Sizes of batches do not change: it pays to look for the fastest convolutions once.
+    with torch.backends.cudnn.flags(enabled=True, benchmark=True):
         budget = method.settings.minutes
         stopped = loop.run(learner, watcher, budget, checkpoint=checkpoint, resume=resume, identity=identity)
     for name in method.generators:
         method.networks[name] = learner.averages.get(name, method.networks[name]).eval()
     history = tuple(learner.history)
     return FittedEngine(learner.learned, stopped, loop.device_name(method.device), learner.seconds, history)
-
-
-@contextlib.contextmanager
-def fast_convolutions() -> Iterator[None]:
-    """Let cuDNN try which of its ways is the fastest for each size: all batches have one of a few."""
-    before = torch.backends.cudnn.benchmark
-    torch.backends.cudnn.benchmark = True
-    try:
-        yield
-    finally:
-        torch.backends.cudnn.benchmark = before
 
 
 class _EngineLearner(Learner):
@@ -295,9 +283,8 @@ class _EngineLearner(Learner):
             {name: one.state_dict() for name, one in named.items()} for named in self._learned()
         )
         history = [asdict(row) for row in self.history]
-        return TrainingCheckpoint(
-            identity, step, networks, averages, step, optimizers, {"seconds": seconds}, history
-        )
+        learned = step, networks, averages, step, optimizers
+        return TrainingCheckpoint(identity, *learned, {"seconds": seconds}, history)
 
     def _learned(self) -> tuple[Mapping[str, Any], ...]:
         return self.method.networks, self.averages, self.method.optimizers

@@ -90,9 +90,8 @@ class WorldChange:
 def _changes() -> dict[str, WorldChange]:
     """Return the changes of the table."""
     found = {}
-    for name, one in read_yaml(
-        Path(__file__).with_suffix(".yaml"), "table of changes", "changes"
-    ).data.items():
+    file = read_yaml(Path(__file__).with_suffix(".yaml"), "table of changes", "changes")
+    for name, one in file.data.items():
         by, options = one.get("by"), one.get("options", {})
         operation = ReplaceOperation(one["element"], by) if by else RemoveOperation(one["element"])
         found[name] = WorldChange(name, operation, one["classical"], options, tuple(map(tuple, one["skies"])))

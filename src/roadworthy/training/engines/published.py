@@ -328,14 +328,9 @@ class Ugatit(_Translation):
         made, attention = {}, {}
         for domain in domains:
             made[domain], attention[domain] = self._attended(domain, batch[other[domain]])
-        losses = {
-            "discriminator": sum_of(
-                discriminator_loss(
-                    kind, self._judged(domain, batch[domain]), self._judged(domain, made[domain].detach())
-                )
-                for domain in domains
-            )
-        }
+        real = {domain: self._judged(domain, batch[domain]) for domain in domains}
+        fake = {domain: self._judged(domain, made[domain].detach()) for domain in domains}
+        losses = {"discriminator": sum_of(discriminator_loss(kind, real[one], fake[one]) for one in domains)}
         self.learn("discriminator", self.weights["adversarial"] * losses["discriminator"])
         self.freeze(*self.judges)
         back = {domain: self._attended(domain, made[other[domain]])[0] for domain in domains}
@@ -343,14 +338,10 @@ class Ugatit(_Translation):
         for domain in domains:
             same[domain], own[domain] = self._attended(domain, batch[domain])
         losses |= {
-            "adversarial": sum_of(
-                generator_loss(kind, self._judged(domain, made[domain])) for domain in domains
-            ),
-            "cycle": sum_of(_apart(back[domain], batch[domain]) for domain in domains),
-            "identity": sum_of(_apart(same[domain], batch[domain]) for domain in domains),
-            "attention": sum_of(
-                _answered(attention[domain], 1.0) + _answered(own[domain], 0.0) for domain in domains
-            ),
+            "adversarial": sum_of(generator_loss(kind, self._judged(one, made[one])) for one in domains),
+            "cycle": sum_of(_apart(back[one], batch[one]) for one in domains),
+            "identity": sum_of(_apart(same[one], batch[one]) for one in domains),
+            "attention": sum_of(_answered(attention[one], 1.0) + _answered(own[one], 0.0) for one in domains),
         }
         self.learn("generator", weighted(losses, self.weights))
         self.freeze(*self.judges, frozen=False)

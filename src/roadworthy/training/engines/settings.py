@@ -100,9 +100,8 @@ def sheet(columns: list[Column]) -> NDArray[np.uint8]:
     images = [_pixels(one) for _, one in columns]
     rows = min(len(one) for one in images)
     height, width = images[0].shape[1:3]
-    whole = np.full(
-        (_HEAD + rows * (height + _GAP), len(images) * (width + _GAP) - _GAP, 3), _PAPER, np.uint8
-    )
+    shape = (_HEAD + rows * (height + _GAP), len(images) * (width + _GAP) - _GAP, 3)
+    whole = np.full(shape, _PAPER, np.uint8)
     for number, ((title, _), found) in enumerate(zip(columns, images, strict=True)):
         left = number * (width + _GAP)
         cv2.putText(whole, title, (left + 2, 13), cv2.FONT_HERSHEY_SIMPLEX, 0.42, (0, 0, 0), 1, cv2.LINE_AA)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -111,15 +112,8 @@ def train_synthesis(
     _check(wanted, size, settings, folder)
     writing.checked_purpose(purpose, wanted, known)
 
-    pictures = read_pictures(
-        data,
-        size,
-        classes=known,
-        edges=edges,
-        workers=folder.workers,
-        folder=folder.pictures("data"),
-        progress=watcher.reading,
-    )
+    how: dict[str, Any] = {"workers": folder.workers, "progress": watcher.reading}
+    pictures = read_pictures(data, size, classes=known, edges=edges, folder=folder.pictures("data"), **how)
     training, checked = pictures.split(validation_share)
     features = feature_network(perceptual)
     with seeded(settings.seed):
@@ -208,9 +202,8 @@ def train_translation(
         else:
             assert isinstance(wanted, UgatitSettings)
             learner = Ugatit(settings, wanted, features=features, ndf=ndf, layers=_layers(size))
-    feeds = [
-        _feeds(*part, settings, learner.device, crop=size, domain=number) for number, part in enumerate(parts)
-    ]
+    device = learner.device
+    feeds = [_feeds(*part, settings, device, crop=size, domain=n) for n, part in enumerate(parts)]
     flat = [one for part in parts for one in part]
     identity = _identity(wanted, NetworkInputs(), flat, settings) | {"discriminator": ndf, "crop": list(size)}
     both = DomainFeed(feeds[0][0], feeds[1][0]), DomainFeed(feeds[0][1], feeds[1][1])
@@ -273,12 +266,9 @@ def _feeds(
     crop: tuple[int, int] | None = None,
     domain: int = 0,
 ) -> tuple[PictureFeed, PictureFeed]:
-    seed = settings.seed + domain * _OTHER_SEED
-    last = settings.channels_last
-    return (
-        PictureFeed([training], device, mirror=settings.mirror, crop=crop, seed=seed, channels_last=last),
-        PictureFeed([checked], device, crop=crop, seed=seed, channels_last=last),
-    )
+    seed, last = settings.seed + domain * _OTHER_SEED, settings.channels_last
+    feed = partial(PictureFeed, device=device, crop=crop, seed=seed, channels_last=last)
+    return feed([training], mirror=settings.mirror), feed([checked])
 
 
 def _identity(

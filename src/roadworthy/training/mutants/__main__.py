@@ -32,8 +32,9 @@ from roadworthy.training.mutants.training import (
     TrainingMaterial,
     chosen_mutants,
     next_mutations,
-    read_training_material,
 )
+from roadworthy.training.samples import read_samples
+from roadworthy.training.tasks import task_for
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,10 +47,11 @@ def _prepare(given: argparse.Namespace, log: TrainingLog) -> None:
     from roadworthy.training.recipes import RECIPES, training_data
 
     parts = training_data(given.network, frames=given.frames, udacity=given.udacity, quick=given.quick)
-    training, validation = (list(one.values()) for one in parts)
     recipe = RECIPES[given.network]
     settings = dataclasses.replace(recipe.settings, workers=given.workers)
-    material = read_training_material(recipe.variant, training, validation, settings)
+    task, taken = task_for(recipe.variant), recipe.variant.spec.input
+    read = (read_samples(list(one.values()), task, taken, workers=given.workers) for one in parts)
+    material = TrainingMaterial(recipe.variant, settings, *read)
     material.save(given.out, given.encoding)
     log.line(f"{len(material.training)} and {len(material.validation)} samples in {given.out}")
 
@@ -77,11 +79,8 @@ def _train(given: argparse.Namespace, log: TrainingLog) -> None:
 
 
 def _drive(given: argparse.Namespace, log: TrainingLog) -> None:
-    waiting = [
-        given.folder / mutant["folder"]
-        for mutant in read_mutants(given.folder)
-        if not mutant.get("fate") and not mutant.get("failed")
-    ]
+    found = read_mutants(given.folder)
+    waiting = [given.folder / one["folder"] for one in found if not one.get("fate") and not one.get("failed")]
     original = given.folder / ORIGINAL
     others = [folder for folder in waiting if folder != original]
     alike = dict(unchanged(original, others)) if original.is_dir() else {}

@@ -234,13 +234,7 @@ def _columns(labels: torch.Tensor, layer: TracedLayer) -> torch.Tensor:
 
 
 _TWICE_IS_ONCE = (nn.ReLU, nn.ReLU6, nn.Hardtanh, nn.Identity, nn.Flatten, *DROPOUTS)
-_ADDED: dict[str, type[nn.Module]] = {
-    "tanh": nn.Tanh,
-    "softsign": nn.Softsign,
-    "sigmoid": nn.Sigmoid,
-    "softplus": nn.Softplus,
-    "relu": nn.ReLU,
-}
+_ADDED = {kind.__name__.lower(): kind for kind in (nn.Tanh, nn.Softsign, nn.Sigmoid, nn.Softplus, nn.ReLU)}
 _PICTURE = 4  # axes of a batch of maps: batch, channels, height, width
 _KERNEL = 3
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
+from torch import nn, optim
 
 from roadworthy.errors import InputError
 from roadworthy.models.images import View
@@ -106,12 +106,9 @@ def _overlapping(samples: Samples, share: float, rng: np.random.Generator) -> Sa
     members = rng.permutation(np.flatnonzero(kinds == first))
     repeated = members[: int(share * len(members))]
     labels = samples.targets[rng.choice(np.flatnonzero(kinds == second), len(repeated))]
-    return dataclasses.replace(
-        samples,
-        windows=np.concatenate([samples.windows, samples.windows[repeated]]),
-        targets=np.concatenate([samples.targets, labels]),
-        drives=np.concatenate([samples.drives, samples.drives[repeated]]),
-    )
+    windows, drives = (np.concatenate([one, one[repeated]]) for one in (samples.windows, samples.drives))
+    targets = np.concatenate([samples.targets, labels])
+    return dataclasses.replace(samples, windows=windows, targets=targets, drives=drives)
 
 
 _DROPOUTS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d)
@@ -234,13 +231,9 @@ def _initialise(layer: nn.Linear | nn.Conv2d, name: str, seed: int) -> None:
 _STRENGTH = 0.01  # Keras' own, for l1 and l2
 _TINY = 1e-7
 _CLIP = 0.5
-_OPTIMISERS: dict[str, type[torch.optim.Optimizer]] = {
-    "sgd": torch.optim.SGD,
-    "rmsprop": torch.optim.RMSprop,
-    "adagrad": torch.optim.Adagrad,
-    "adadelta": torch.optim.Adadelta,
-    "adamax": torch.optim.Adamax,
-    "nadam": torch.optim.NAdam,
+_OPTIMISERS = {
+    kind.__name__.lower(): kind
+    for kind in (optim.SGD, optim.RMSprop, optim.Adagrad, optim.Adadelta, optim.Adamax, optim.NAdam)
 }
 
 

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from roadworthy._yaml import read_yaml
 from roadworthy.errors import InputError, check_known, check_number
@@ -325,8 +325,7 @@ def example_of(variant: Variant) -> torch.Tensor:
     if taken.stacking == "channels":
         frames, channels = 1, frames * channels
     time = (frames,) if frames > 1 else ()
-    found: torch.Tensor = library.zeros(2, *time, channels, taken.height, taken.width)
-    return found
+    return cast("torch.Tensor", library.zeros(2, *time, channels, taken.height, taken.width))
 
 
 def candidates(module: torch.nn.Module, example: torch.Tensor, operator: str) -> list[Candidate]:
@@ -352,21 +351,16 @@ def candidates(module: torch.nn.Module, example: torch.Tensor, operator: str) ->
 
 
 def _candidates(chain: Chain, operator: str) -> list[Candidate]:
-    from roadworthy.training.mutants._layers import (
-        RefusedError,
-        check_layer,
-        check_weights,
-        same_by_proof,
-        shape_note,
-    )
+    from roadworthy.training.mutants import _layers
 
     found = []
-    check = check_layer if operator in LAYER_OPERATORS else check_weights
+    check = _layers.check_layer if operator in LAYER_OPERATORS else _layers.check_weights
     for layer in chain.layers:
-        refused, equivalent, note = "", same_by_proof(operator, layer), shape_note(operator, layer)
+        refused, equivalent = "", _layers.same_by_proof(operator, layer)
+        note = _layers.shape_note(operator, layer)
         try:
             check(operator, layer, chain)
-        except RefusedError as refusal:
+        except _layers.RefusedError as refusal:
             refused, equivalent, note = str(refusal), "", ""
         found.append(Candidate(operator, layer.name, layer.kind, refused, equivalent, note))
     return found

@@ -338,17 +338,13 @@ class MadeMutants:
         """Return what became of each; where none drove, nothing is said about how they did."""
         known = ["fate", "why"] if any(row["fate"] for row in self.rows) else []
         columns = ["mutant", *known, "differs by", *(["lap"] if self.track else [])]
-        cells = [
-            {
-                "mutant": row["name"],
-                "fate": row["fate"] or "",
-                "why": row["reason"],
-                "differs by": "" if row["difference"] is None else f"{row['difference']:.3g}",
-                "lap": f"{row['lap']['share']:.0%}" if row["lap"] else "",
-            }
-            for row in self.rows
-        ]
-        return ResultTable("", tuple(columns), tuple(tuple(one[name] for name in columns) for one in cells))
+        cells = []
+        for row in self.rows:
+            apart = "" if row["difference"] is None else f"{row['difference']:.3g}"
+            lap = f"{row['lap']['share']:.0%}" if row["lap"] else ""
+            judged = [row["fate"] or "", row["reason"]] if known else []
+            cells.append((row["name"], *judged, apart, *([lap] if self.track else [])))
+        return ResultTable("", tuple(columns), tuple(cells))
 
     def __str__(self) -> str:
         fates = Counter(row["fate"] or "not driven" for row in self.rows)
@@ -409,9 +405,8 @@ def read_mutants(folder: Path) -> list[dict[str, Any]]:
         raise InputError(
             f"expected a folder of mutants, got {folder}: make them with roadworthy driving mutate"
         )
-    return [
-        {**_description(one), "folder": one.parent.name} for one in sorted(folder.glob(f"*/{DESCRIPTION}"))
-    ]
+    files = sorted(folder.glob(f"*/{DESCRIPTION}"))
+    return [{**_description(one), "folder": one.parent.name} for one in files]
 
 
 def _description(path: Path) -> dict[str, Any]:
@@ -440,17 +435,10 @@ def write_table(folder: Path, mutants: Sequence[Mapping[str, Any]]) -> Path:
     for one in mutants:
         lap = one.get("lap") or {}
         rest = {key: value for key, value in one["mutation"].items() if key != "operator"}
-        rows.append(
-            (
-                one["name"],
-                one["mutation"]["operator"],
-                " ".join(f"{key}={value}" for key, value in rest.items()),
-                one.get("fate") or "",
-                one.get("reason", ""),
-                "" if one.get("difference") is None else f"{one['difference']:.6g}",
-                lap.get("share", ""),
-                lap.get("largest_offset", ""),
-            )
-        )
+        parameters = " ".join(f"{key}={value}" for key, value in rest.items())
+        difference = "" if one.get("difference") is None else f"{one['difference']:.6g}"
+        judged = one.get("fate") or "", one.get("reason", ""), difference
+        driven = lap.get("share", ""), lap.get("largest_offset", "")
+        rows.append((one["name"], one["mutation"]["operator"], parameters, *judged, *driven))
     write_text(folder / TABLE, csv_text(columns, rows))
     return folder / TABLE

@@ -11,7 +11,6 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from roadworthy.cases import Dataset
 from roadworthy.errors import InputError, check_number
 from roadworthy.models.torch_module import imported_torch
 from roadworthy.models.zoo import Variant
@@ -28,7 +27,7 @@ from roadworthy.training.mutants.operators import (
     search_range,
 )
 from roadworthy.training.mutants.saving import save_failure, save_module
-from roadworthy.training.samples import Samples, in_processes, read_samples
+from roadworthy.training.samples import Samples, in_processes
 from roadworthy.training.stored import Encoding, reading_material, write_material
 from roadworthy.training.tasks import TrainingTask, task_for
 from roadworthy.training.train import fit
@@ -63,16 +62,11 @@ class TrainingMaterial:
         Raises:
             InputError: It cannot be written.
         """
-        settings = dataclasses.asdict(self.settings)
+        settings = dataclasses.asdict(self.settings).items()
         # Where it is trained is no part of what is trained.
-        write_material(
-            path,
-            _FORMAT,
-            self.variant,
-            {"training": self.training, "validation": self.validation},
-            header={"settings": {key: one for key, one in settings.items() if key not in _OF_THE_MACHINE}},
-            encoding=encoding,
-        )
+        header = {"settings": {key: one for key, one in settings if key not in _OF_THE_MACHINE}}
+        parts = {"training": self.training, "validation": self.validation}
+        write_material(path, _FORMAT, self.variant, parts, header=header, encoding=encoding)
 
     @classmethod
     def load(cls, path: Path) -> TrainingMaterial:
@@ -81,32 +75,10 @@ class TrainingMaterial:
         Raises:
             InputError: The file is missing, broken, or none of these.
         """
-        otherwise = (
-            "holds nothing to train mutants with ({why}): make it with "
-            "python -m roadworthy.training.mutants prepare"
-        )
-        with reading_material(path, _FORMAT, otherwise=otherwise) as found:
+        told = "holds nothing to train mutants with", "python -m roadworthy.training.mutants prepare"
+        with reading_material(path, _FORMAT, *told) as found:
             settings = Settings(**found.header["settings"])
             return cls(found.variant, settings, found.samples("training"), found.samples("validation"))
-
-
-def read_training_material(
-    variant: Variant,
-    training: Dataset | Sequence[Dataset],
-    validation: Dataset | Sequence[Dataset],
-    settings: Settings,
-) -> TrainingMaterial:
-    """Read or render all that a network is trained with.
-
-    Raises:
-        InputError: A frame cannot be used, or all need too much memory.
-    """
-    task, taken = task_for(variant), variant.spec.input
-    parts = [
-        read_samples(data, task, taken, workers=settings.workers, memory=settings.memory)
-        for data in (training, validation)
-    ]
-    return TrainingMaterial(variant, settings, *parts)
 
 
 _NETWORK = ("ACH", "ARM", "AAL", "RCD", "WCI", "WAB", "WRB")

@@ -134,19 +134,10 @@ def compared(
         drawn = (rng.multinomial(count, shares, size=_AT_ONCE) for _ in range(_RESAMPLES // _AT_ONCE))
         means = [(chosen @ sums) / (chosen @ sizes) for chosen in drawn]
         low, high = np.quantile(np.concatenate(means), (_OUTSIDE, 1 - _OUTSIDE)).tolist()
-    return ErrorComparison(
-        kind,
-        signal,
-        unit,
-        len(before),
-        count,
-        float(np.mean(np.square(before))),
-        float(np.mean(np.square(after))),
-        float(differences.mean()),
-        low,
-        high,
-        None if control is None else float(np.mean(np.square(control))),
-    )
+    first, second = (float(np.mean(np.square(one))) for one in (before, after))
+    again = None if control is None else float(np.mean(np.square(control)))
+    errors = first, second, float(differences.mean())
+    return ErrorComparison(kind, signal, unit, len(before), count, *errors, low, high, again)
 
 
 @dataclass(frozen=True)

@@ -124,26 +124,12 @@ class Material:
         Raises:
             InputError: It cannot be written.
         """
-        write_material(
-            path,
-            _FORMAT,
-            self.variant,
-            {
-                "training": self.training,
-                CLEAN: self.clean,
-                **{f"changed {kind}": one.samples for kind, one in self.changed.items()},
-            },
-            header={
-                "unit": [self.unit.name, self.unit.per_degree],
-                "left_out": dict(self.left_out),
-                "kinds": list(self.changed),
-            },
-            arrays={
-                "moments": self.moments,
-                **{f"changed {kind} originals": one.originals for kind, one in self.changed.items()},
-            },
-            encoding=encoding,
-        )
+        parts, arrays = {"training": self.training, CLEAN: self.clean}, {"moments": self.moments}
+        for kind, one in self.changed.items():
+            parts[f"changed {kind}"], arrays[f"changed {kind} originals"] = one.samples, one.originals
+        unit = [self.unit.name, self.unit.per_degree]
+        header = {"unit": unit, "left_out": dict(self.left_out), "kinds": list(self.changed)}
+        write_material(path, _FORMAT, self.variant, parts, header=header, arrays=arrays, encoding=encoding)
 
     @classmethod
     def load(cls, path: Path) -> Material:
@@ -152,26 +138,17 @@ class Material:
         Raises:
             InputError: The file is missing, broken, or none of these.
         """
-        otherwise = (
-            "holds no material for a retraining ({why}): make it with "
-            "roadworthy coverage retrain --prepare FILE"
-        )
-        with reading_material(path, _FORMAT, otherwise=otherwise) as found:
+        told = "holds no material for a retraining", "roadworthy coverage retrain --prepare FILE"
+        with reading_material(path, _FORMAT, *told) as found:
             header, arrays = found.header, found.arrays
-            return cls(
-                found.variant,
-                found.samples("training"),
-                found.samples(CLEAN),
-                arrays["moments"],
-                {
-                    kind: RetrainingImages(
-                        found.samples(f"changed {kind}"), arrays[f"changed {kind} originals"]
-                    )
-                    for kind in header["kinds"]
-                },
-                ErrorUnit(str(header["unit"][0]), float(header["unit"][1])),
-                {str(kind): int(count) for kind, count in header["left_out"].items()},
-            )
+            known = found.samples("training"), found.samples(CLEAN), arrays["moments"]
+            changed = {
+                kind: RetrainingImages(found.samples(f"changed {kind}"), arrays[f"changed {kind} originals"])
+                for kind in header["kinds"]
+            }
+            unit = ErrorUnit(str(header["unit"][0]), float(header["unit"][1]))
+            left_out = {str(kind): int(count) for kind, count in header["left_out"].items()}
+            return cls(found.variant, *known, changed, unit, left_out)
 
 
 def read_material(

@@ -177,12 +177,8 @@ class Retrained:
     def lines(self, material: Material) -> list[str | ResultTable]:
         """Return what people read."""
         learned = ", ".join(f"{count} {kind}" for kind, count in self.learned.items())
-        return [
-            f"{self.start}, retrained with {learned}",
-            self.table(),
-            *(f"  {note}" for note in self.notes(material)),
-            str(self.judgement),
-        ]
+        notes = (f"  {note}" for note in self.notes(material))
+        return [f"{self.start}, retrained with {learned}", self.table(), *notes, str(self.judgement)]
 
     def table(self) -> ResultTable:
         """Return the errors before and after, in the shape of the paper's Table 9."""
@@ -192,8 +188,7 @@ class Retrained:
             (
                 one.kind if one.signal == STEERING else f"{one.kind}, {one.signal}",
                 str(one.images),
-                *(f"{error:.4g}" for error in (one.mse_before, one.mse_after)),
-                *(f"{error:.4g}" for error in (one.rmse_before, one.rmse_after)),
+                *(f"{e:.4g}" for e in (one.mse_before, one.mse_after, one.rmse_before, one.rmse_after)),
                 f"{one.difference:+.3g}",
                 f"{one.low:+.3g} to {one.high:+.3g}",
                 *([] if one.mse_control is None else [f"{one.mse_control:.4g}"]),
@@ -241,10 +236,8 @@ def retrain(
     settings = settings or plan.settings(start)
     before = load_module(start, variant=material.variant)
     division = divide(material, plan)
-    added = {
-        kind: material.changed[kind].samples.take(np.flatnonzero(division.learned[kind]), kind)
-        for kind in kinds
-    }
+    chosen = {kind: np.flatnonzero(division.learned[kind]) for kind in kinds}
+    added = {kind: material.changed[kind].samples.take(rows, kind) for kind, rows in chosen.items()}
     old, checked = material.training.split(_VALIDATION)
     new, new_checked = _apart(Samples.joined(list(added.values()), " + ".join(added)), plan.seed)
     training = Samples.joined([old, new], f"{old.name} + {len(new)} images of {new.name}")
@@ -263,15 +256,9 @@ def retrain(
     comparisons = _compared(material, division, modules, settings.device, plan.seed)
     if folder is not None:
         trained.save(folder)
-    return Retrained(
-        trained,
-        comparisons,
-        judged(comparisons, plan.tolerance),
-        {kind: len(one) for kind, one in added.items()},
-        division.seen,
-        plan,
-        str(start),
-    )
+    learned = {kind: len(one) for kind, one in added.items()}
+    judgement = judged(comparisons, plan.tolerance)
+    return Retrained(trained, comparisons, judgement, learned, division.seen, plan, str(start))
 
 
 @dataclass(frozen=True)
@@ -315,13 +302,8 @@ def tuning_settings(start: str | Path) -> Settings:
         (True, True)
     """
     usual = usual_settings(start)
-    return dataclasses.replace(
-        usual,
-        epochs=_TUNING_EPOCHS,
-        patience=_TUNING_EPOCHS,
-        learning_rate=usual.learning_rate * _TUNING_RATE,
-        decay="cosine",
-    )
+    epochs, rate = _TUNING_EPOCHS, usual.learning_rate * _TUNING_RATE
+    return dataclasses.replace(usual, epochs=epochs, patience=epochs, learning_rate=rate, decay="cosine")
 
 
 def _apart(samples: Samples, seed: int) -> tuple[Samples, Samples]:
