@@ -244,7 +244,14 @@ class RuleOptions(TestedOptions):
     def suite(self, command: str, requirements: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         """Return the suite; rules that drive need no frames."""
         suite = super().suite(command, requirements)
-        return {**suite, "data": {}} if self.drive else suite
+        if not self.drive:
+            return suite
+        if self.sample is not None and self.places is not None:
+            raise InputError("--sample and --places both say from how many places to drive: give one of them")
+        if self.clusters or self.data != TestedOptions.data:
+            name = "--clusters" if self.clusters else "--data"
+            raise InputError(f"{name} is about frames: leave it out with --drive, where a place is a cluster")
+        return {**suite, "data": {}}
 
     def settings(self) -> dict[str, Any]:
         """Return how rules are tried, as entries of a suite say it."""
