@@ -255,19 +255,13 @@ class RuleOptions(TestedOptions):
 
     def settings(self) -> dict[str, Any]:
         """Return how rules are tried, as entries of a suite say it."""
+        as_typed = ("gallery", "traffic", "realism", "clip", "drive", "seconds", "seeds", "frames")
         return {
+            **{name: getattr(self, name) for name in as_typed},
             "same": _tolerances(self.same or []),
-            "gallery": self.gallery,
-            "traffic": self.traffic,
-            "realism": self.realism,
-            "clip": self.clip,
             "engines": None if self.engines is None else str(self.engines),
-            "drive": self.drive,
             "options": parse_options(self.option or []) if self.drive else None,
-            "seconds": self.seconds,
             "places": self.places if self.places is not None else self.sample if self.drive else None,
-            "seeds": self.seeds,
-            "frames": self.frames,
         }
 
 
