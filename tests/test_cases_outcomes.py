@@ -28,7 +28,7 @@ from roadworthy.cases import (
     clusters_by_id,
     conclude_rate,
 )
-from roadworthy.errors import InputError, NotApplicable
+from roadworthy.errors import DO_IT_ANYWAY, HOW_ANYWAY, InputError, NotApplicable
 from roadworthy.frames import Frame
 
 
@@ -126,14 +126,20 @@ def test_where_most_cases_do_not_apply_the_most_common_reason_is_told() -> None:
     requirement = Requirement("R1", "text", "rules")
     (note,) = conclude_rate(requirement, [*black, *harsh, *verdicts(passed=2)]).notes
     assert note == (
-        "only 2 of 6 cases could be judged; 3 could not because: the sun is too harsh. More cases (a larger "
-        "--sample, more drives, a longer search) or other data give more."
+        "only 2 of 6 cases could be judged; 4 could not, most often (3) because: the sun is too harsh. More "
+        "cases (a larger --sample, more drives, a longer search) or other data give more."
     )
     assert conclude_rate(requirement, harsh).notes == (
         "none of 3 cases could be judged; 3 could not because: the sun is too harsh. Try other data, or "
         "another requirement.",
     )
     assert conclude_rate(requirement, [*harsh, *verdicts(passed=1, violated=2)]).notes == ()
+    doubted = [not_applicable(f"d{n}", reason=f"the sun is too harsh; {DO_IT_ANYWAY}") for n in range(2)]
+    (note,) = conclude_rate(requirement, [*harsh, *doubted, *black]).notes
+    assert note.startswith(
+        "none of 6 cases could be judged; 6 could not, most often (5) because: the sun is too harsh. Try"
+    )
+    assert note.endswith(f"or another requirement. {HOW_ANYWAY}")
 
 
 def test_what_an_engine_kept_from_being_tried_is_told() -> None:

@@ -135,6 +135,17 @@ pip install 'roadworthy[torch]'
         )
 
 
+DO_IT_ANYWAY = "made nevertheless with --realism any, realism: any in a suite, or realism=any of a transform"
+"""How to get what looks drawn on real frames, and is left out for it, in the spelling of each place."""
+HOW_ANYWAY = f"What would look drawn on real frames is {DO_IT_ANYWAY}."
+"""The same, below a table of reasons."""
+
+
+def without_remedy(reason: str) -> str:
+    """Return why a frame is left out without `DO_IT_ANYWAY`, which is said once for many reasons."""
+    return reason.replace(f"; {DO_IT_ANYWAY}", "")
+
+
 class NotApplicable(RoadworthyError):  # noqa: N818 - it is an outcome that is counted, not a failure
     """A case cannot be built from this frame; the reason is counted, never dropped.
 

@@ -41,6 +41,7 @@ def drivers(tmp_path: Path) -> None:
     )
 
 
+DRIVEN = ("--rule", "If it becomes foggy, slow down.", "--drive", "world:meadow", "--places", "1")
 STILL, SEEING, STEERS = (f"callable:drivers.py:{name}" for name in ("still", "seeing", "steers"))
 
 
@@ -277,6 +278,10 @@ def test_a_rule_that_no_frame_qualifies_for_is_inconclusive(roadworthy: Run) -> 
         (("--rule", RAIN, "--traffic", "up"), "'up' is not one of"),
         (("--rule", RAIN, "--engines", "none.yaml"), "none.yaml"),
         (("--rule", RAIN, "--out", "drivers.py"), "drivers.py"),
+        ((*DRIVEN, "--sample", "2"), "--sample and --places both say from how many places"),
+        ((*DRIVEN, "--data", "world:coast"), "--data is about frames: leave it out with --drive"),
+        ((*DRIVEN, "--clusters", "frame"), "--clusters is about frames: leave it out with --drive"),
+        ((*DRIVEN, "--images", "all"), "--images all is about frames of data, and all of this drives"),
     ],
 )
 def test_what_cannot_be_run_is_said_and_ends_with_2(

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import yaml
 
 from roadworthy.errors import InputError
 from roadworthy.models.description import _classes, draft_description
@@ -53,6 +54,12 @@ def test_what_a_network_takes(taken: tuple[Shape, str] | None, lines: Sequence[s
     found = drafted(taken, ("answer", (None, 1)))
     assert found[:3] == ["model: onnx:net.onnx", "name: net", "input:"]
     assert found[3 : found.index("output:")] == list(lines)
+
+
+@pytest.mark.parametrize("stem", ["a: b #c", "yes", "'\"", "net\n  x", "1.5"])
+def test_any_name_of_a_file_is_a_name_in_the_draft(stem: str) -> None:
+    drawn = yaml.safe_load("\n".join(drafted(None, ("answer", (None, 1)), reference=f"onnx:{stem}.onnx")))
+    assert (drawn["model"], drawn["name"]) == (f"onnx:{stem}.onnx", stem)
 
 
 def test_an_input_that_is_no_image_is_told() -> None:

@@ -214,3 +214,11 @@ def test_a_rounded_rectangle_stays_within_its_corners_however_round_it_is() -> N
     assert rows.max() <= 21
     assert columns.max() <= 51
     assert canvas[15, 30].all()
+
+
+@pytest.mark.parametrize("text", ["", "Δv 0.5 · 20° → λ²", "naïve", "a\n東\ud800", "∫⎛Ǻgjy"])
+def test_signs_of_any_kind_are_drawn(text: str) -> None:
+    canvas = np.zeros((40, 300, 3), np.uint8)
+    draw_text(canvas, text, 10, 20, 11, (255, 255, 255))
+    inked = np.flatnonzero(canvas.any(axis=(0, 2)))
+    assert len(inked) == 0 if not text else inked[0] >= 9 and inked[-1] <= 11 + text_width(text, 11)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from roadworthy.cases import Status
+from roadworthy.errors import DO_IT_ANYWAY, HOW_ANYWAY
 from roadworthy.result_tables import ResultTable
 from roadworthy.rules.expectation import Expectation, Quantity
 from roadworthy.rules.generation import RulePlan, plan_for
@@ -212,6 +213,13 @@ def test_reasons_that_all_models_share_are_said_once() -> None:
         ("R1", "b", "2", "error", "it crashed"),
     )
     assert reasons_table(["R1"], ["a"], {("R1", "a"): tally(1, 1)}) is None
+
+
+def test_how_what_looks_drawn_is_made_is_said_once_below_the_table() -> None:
+    plain, doubted = ((Status.NOT_APPLICABLE, one) for one in ("no sky", f"no sky; {DO_IT_ANYWAY}"))
+    table = reasons_table(["R"], ["a"], {("R", "a"): Tally(reasons=Counter({plain: 2, doubted: 3}))})
+    assert table is not None
+    assert (table.rows, table.note) == ((("R", "all", "5", "not applicable", "no sky"),), HOW_ANYWAY)
 
 
 def test_a_bar_in_a_cell_does_not_break_markdown() -> None:

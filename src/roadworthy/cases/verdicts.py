@@ -11,7 +11,7 @@ from functools import partial
 
 from roadworthy._frozen import frozen
 from roadworthy.cases.requirements import Case, Decision, Requirement, Scalar, as_enum, as_scalars, check_text
-from roadworthy.errors import InputError, check_number
+from roadworthy.errors import DO_IT_ANYWAY, HOW_ANYWAY, InputError, check_number, without_remedy
 from roadworthy.statistics import FEWEST_CLUSTERS, ClusteredRate, ClusterTally, SequentialRate
 
 
@@ -285,6 +285,7 @@ class RateTally:
         self.requirement = requirement
         self.counts = dict.fromkeys(Status, 0)
         self._reasons: Counter[str] = Counter()
+        self._doubted = False
         self._clusters = ClusterTally()
         accepted = requirement.acceptance
         self._looks = SequentialRate(accepted.max_rate, accepted.confidence)
@@ -299,7 +300,8 @@ class RateTally:
             )
         self.counts[verdict.status] += 1
         if verdict.status is Status.NOT_APPLICABLE:
-            self._reasons[verdict.reason] += 1
+            self._reasons[without_remedy(verdict.reason)] += 1
+            self._doubted = self._doubted or DO_IT_ANYWAY in verdict.reason
         if not verdict.status.is_judged:
             return
         cluster, failed = verdict.cluster or verdict.case_id, verdict.status is not Status.PASSED
@@ -376,7 +378,10 @@ class RateTally:
         )
         if not judged:
             what, helps = f"none of {left_out} cases", "Try other data, or another requirement."
-        return (f"{what} could be judged; {times} could not because: {reason}. {helps}",)
+        if self._doubted:
+            helps += f" {HOW_ANYWAY}"
+        most = "" if times == left_out else f", most often ({times}) "
+        return (f"{what} could be judged; {left_out} could not{most or ' '}because: {reason}. {helps}",)
 
     def _unless_engines_failed(self, status: OutcomeStatus) -> OutcomeStatus:
         """Return the status where an engine may have kept cases from being tried."""

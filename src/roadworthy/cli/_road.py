@@ -183,7 +183,7 @@ def planned(
         os.environ["ROADWORTHY_DEVICE"] = how.device
     if not isinstance(suite, Path):
         suite = {**suite, "gate": how.gate} if how.gate else suite
-    return plan_suite(
+    plan = plan_suite(
         read_suite(suite) if isinstance(suite, Path) else suite_of(suite, how.out or usual),
         only=only,
         sample=sample,
@@ -193,6 +193,12 @@ def planned(
         progress=lambda entries: tracked(list(entries), "Reading requirements"),
         executor=how.opened,
     )
+    if how.images in ("sample", "all") and not any(one.kind.needs_data for one in plan.trials):
+        raise InputError(
+            f"--images {how.images} is about frames of data, and all of this drives: --frames all, or "
+            "frames: all in a suite, keeps what the camera saw"
+        )
+    return plan
 
 
 def run_plan(

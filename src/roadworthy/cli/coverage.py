@@ -6,6 +6,7 @@ Options:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -36,6 +37,38 @@ TRAINING = "training"
 """What the suite calls the training data."""
 
 
+@dataclass(frozen=True)
+class SearchOptions:
+    """What a search does; the fields are those of `SearchSettings`.
+
+    Options:
+        search: The search strategy: ours, DeepTest's, or random.
+        criterion (-c NAME): What guides it; several as in 0.7*neuron + 0.3*top-k.
+        transforms (--transform -t NAME): simple, composite, deeptest, a transform, or one with its
+            parameters; repeatable. simple if left out.
+        tries (N): The most changed images to try.
+        seconds (S): Time limit in seconds.
+        lam (--lambda λ): λ of Equation 2.
+        reference: What λ multiplies: the MSE or RMSE of the seed images.
+        output: Which answer is judged.
+        max_failed_tries (N): Algorithm 1: give an image up after this many failed tries.
+        again: Algorithm 1: push the seeds again when the stack is empty.
+        deepest (N): curious and random-deep: the most transformations of one image.
+    """
+
+    search: Literal["curious", "algorithm-1", "random", "random-deep", "sampled"] = "curious"
+    criterion: str = "neuron"
+    transforms: list[str] | None = None
+    tries: int = 500
+    seconds: float | None = None
+    lam: float = 5.0
+    reference: Literal["mse", "rmse"] = "mse"
+    output: Literal["steering", "speed"] = "steering"
+    max_failed_tries: int = 10
+    again: bool = False
+    deepest: int = 8
+
+
 @command(app)
 def search(
     how: RunOptions,
@@ -44,22 +77,13 @@ def search(
     option: list[str] | None = None,
     frames: str | None = None,
     sample: int = 50,
-    search: Literal["curious", "algorithm-1", "random", "random-deep", "sampled"] = "curious",
-    criterion: str = "neuron",
     training: str | None = None,
-    transform: list[str] | None = None,
-    tries: int = 500,
-    seconds: float | None = None,
-    lam: float = 5.0,
-    reference: Literal["mse", "rmse"] = "mse",
-    output: Literal["steering", "speed"] = "steering",
-    max_failed_tries: int = 10,
-    again: bool = False,
-    deepest: int = 8,
     counting: str = "distinct",
     seed: int = 0,
     worst: int = 6,
     operating_domain: Path | None = None,
+    *,
+    given: SearchOptions,
 ) -> Answer:
     """Search for changed images that show something new, and judge each by DeepTest's Equation 2.
 
@@ -71,19 +95,7 @@ def search(
         model (MODEL): The network: a name, kind:path or a model.yaml.
         frames (FROM:TO): Only these frames, such as 3600: to leave out the training.
         sample (-n N): How many seed images, drawn at random; 0 for all.
-        search: The search strategy: ours, DeepTest's, or random.
-        criterion (-c NAME): What guides it; several as in 0.7*neuron + 0.3*top-k.
         training (DATA): Training data, for criteria that compare with it; the seed images if left out.
-        transform (-t NAME): simple, composite, deeptest, a transform, or one with its parameters; repeatable.
-            simple if left out.
-        tries (N): The most changed images to try.
-        seconds (S): Time limit in seconds.
-        lam (--lambda λ): λ of Equation 2.
-        reference: What λ multiplies: the MSE or RMSE of the seed images.
-        output: Which answer is judged.
-        max_failed_tries (N): Algorithm 1: give an image up after this many failed tries.
-        again: Algorithm 1: push the seeds again when the stack is empty.
-        deepest (N): curious and random-deep: the most transformations of one image.
         counting (NAME): distinct: each neuron once; deeptest or activations: as DeepTest's public code.
         seed (N): The same seed gives the same search.
         worst (N): Findings on the sheet, the most different ones; 0 for none.
@@ -101,19 +113,8 @@ def search(
     from roadworthy.models import load_model
 
     check_number("--worst", worst, least=0)
-    entry = SearchSettings(
-        search=search,
-        criterion=criterion,
-        transforms=tuple(transform or ["simple"]),
-        tries=tries,
-        seconds=seconds,
-        lam=lam,
-        reference=reference,
-        output=output,
-        max_failed_tries=max_failed_tries,
-        again=again,
-        deepest=deepest,
-    ).parameters()
+    chosen = {**vars(given), "transforms": tuple(given.transforms or ["simple"])}
+    entry = SearchSettings(**chosen).parameters()
     entry |= {"coverage": entry.pop("criterion"), "counting": counting}
     domain = OperatingDomain.load(operating_domain)
     drawn = coverage_studies.seed_images(

@@ -244,23 +244,24 @@ class RuleOptions(TestedOptions):
     def suite(self, command: str, requirements: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         """Return the suite; rules that drive need no frames."""
         suite = super().suite(command, requirements)
-        return {**suite, "data": {}} if self.drive else suite
+        if not self.drive:
+            return suite
+        if self.sample is not None and self.places is not None:
+            raise InputError("--sample and --places both say from how many places to drive: give one of them")
+        if self.clusters or self.data != TestedOptions.data:
+            name = "--clusters" if self.clusters else "--data"
+            raise InputError(f"{name} is about frames: leave it out with --drive, where a place is a cluster")
+        return {**suite, "data": {}}
 
     def settings(self) -> dict[str, Any]:
         """Return how rules are tried, as entries of a suite say it."""
+        as_typed = ("gallery", "traffic", "realism", "clip", "drive", "seconds", "seeds", "frames")
         return {
+            **{name: getattr(self, name) for name in as_typed},
             "same": _tolerances(self.same or []),
-            "gallery": self.gallery,
-            "traffic": self.traffic,
-            "realism": self.realism,
-            "clip": self.clip,
             "engines": None if self.engines is None else str(self.engines),
-            "drive": self.drive,
             "options": parse_options(self.option or []) if self.drive else None,
-            "seconds": self.seconds,
             "places": self.places if self.places is not None else self.sample if self.drive else None,
-            "seeds": self.seeds,
-            "frames": self.frames,
         }
 
 

@@ -334,10 +334,12 @@ def ready_description(reference: str, recognised: Recognised, options: Mapping[s
 
 
 def _name_lines(reference: str) -> Iterator[str]:
+    import yaml
+
     kind, _, path = reference.partition(":")
     beside = "//" not in path and kind not in _NO_FILES
-    yield f"model: {kind}:{Path(path).name}" if beside else f"model: {reference}"
-    yield f"name: {Path(path).stem or kind}"
+    named = {"model": f"{kind}:{Path(path).name}" if beside else reference, "name": Path(path).stem or kind}
+    yield from yaml.safe_dump(named, sort_keys=False, allow_unicode=True, width=math.inf).splitlines()
 
 
 def _likely_signals(outputs: Sequence[Tensor], count: int) -> list[str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from threading import get_ident
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import cv2
 import numpy as np
@@ -19,6 +19,9 @@ from roadworthy.errors import InputError, check_known, check_number
 from roadworthy.frames import Boxes, Frame, LabelMap, PlannedPath, Signals
 from roadworthy.frames.path import FRONT, HALF_WIDTH, REAR
 from roadworthy.ontology import VOID, ontology
+
+if TYPE_CHECKING:
+    from matplotlib.ft2font import FT2Font
 
 Image: TypeAlias = NDArray[np.uint8]
 """RGB, height × width × 3."""
@@ -77,11 +80,8 @@ def round_rectangle(
 
 Color = tuple[int, int, int]
 
-_FONT = cv2.FONT_HERSHEY_SIMPLEX
-_FINE = 8  # drawn this much larger, so that strokes may be parts of a pixel wide
-_STROKE = {False: 0.125, True: 0.185}  # of the height of a capital
-# Signs that the font lacks or draws badly (its hyphen is a dash), with the room they take, in capitals.
-_SIGNS = {"°": 0.55, "·": 0.3, "→": 1.35, "Δ": 1.1, "-": 0.6}
+_FONTS = {False: "DejaVuSans.ttf", True: "DejaVuSans-Bold.ttf"}
+_CAPITAL = 0.729  # the height of a capital, of the size of the font
 
 
 def text_width(text: str, size: float, *, bold: bool = False) -> int:
@@ -129,67 +129,30 @@ def fitted(text: str, size: float, width: float, *, bold: bool = False) -> str:
     return next((one for one in shorter if text_width(one, size, bold=bold) <= width), "")
 
 
+@lru_cache(maxsize=32)
+def _font(bold: bool, thread: int) -> FT2Font:  # noqa: ARG001 - others may draw at the same time
+    """Return the font of a thread."""
+    from matplotlib import get_data_path
+    from matplotlib.ft2font import FT2Font
+
+    return FT2Font(str(Path(get_data_path(), "fonts", "ttf", _FONTS[bold])))
+
+
 @lru_cache(maxsize=4096)
 def _inked(text: str, size: float, bold: bool) -> tuple[NDArray[np.float32], int, int]:
     """Return the text as a mask from 0 to 1, its width, and the margin round it."""
-    capital = size * _FINE
-    stroke = max(1, round(capital * _STROKE[bold]))
-    scale = capital / 21  # the capitals of the Hershey fonts are 21 units high
-    margin = int(np.ceil(size * 0.5))
-    runs = _runs(text)
-    widths = [
-        _SIGNS[run] * capital if run in _SIGNS else cv2.getTextSize(run, _FONT, scale, stroke)[0][0]
-        for run in runs
-    ]
-    width = int(np.ceil(sum(widths) / _FINE))
-    mask = np.zeros(((int(np.ceil(size)) + 2 * margin) * _FINE, (width + 2 * margin) * _FINE), np.uint8)
-    x, base = float(margin * _FINE), margin * _FINE + capital
-    for run, wide in zip(runs, widths, strict=True):
-        if run in _SIGNS:
-            _draw_sign(mask, run, x, base, capital, stroke)
-        else:
-            cv2.putText(mask, run, (round(x), round(base)), _FONT, scale, 255, stroke, cv2.LINE_AA)
-        x += wide
-    small = cv2.resize(mask, None, fx=1 / _FINE, fy=1 / _FINE, interpolation=cv2.INTER_AREA)
-    ink = small.astype(np.float32) / np.float32(255)
-    ink.setflags(write=False)
-    return ink, width, margin
-
-
-def _runs(text: str) -> list[str]:
-    """Split a line into signs and what the font can draw, without the accents it lacks."""
-    kept = "".join(
-        sign
-        if sign in _SIGNS
-        else unicodedata.normalize("NFKD", sign).encode("ascii", "ignore").decode() or "?"
-        for sign in text
-        if not unicodedata.combining(sign)
-    )
-    return [run for run in re.split(f"([{re.escape(''.join(_SIGNS))}])", kept) if run]
-
-
-def _draw_sign(
-    mask: NDArray[np.uint8], sign: str, x: float, base: float, capital: float, stroke: int
-) -> None:
-    middle = base - capital / 2
-    if sign == "°":
-        radius = round(capital * 0.17)
-        centre = (round(x + capital * 0.28), round(base - capital + radius))
-        cv2.circle(mask, centre, radius, 255, stroke, cv2.LINE_AA)
-    elif sign == "·":
-        cv2.circle(mask, (round(x + capital * 0.15), round(middle)), stroke, 255, -1, cv2.LINE_AA)
-    elif sign == "Δ":
-        corners = ((0.05, 0.0), (0.85, 0.0), (0.45, 1.0))
-        outline = np.array(
-            [[round(x + capital * u), round(base - capital * v)] for u, v in corners], np.int32
-        )
-        cv2.polylines(mask, [outline], True, 255, stroke, cv2.LINE_AA)
-    elif sign == "-":
-        ends = (round(x + capital * 0.12), round(x + capital * 0.45))
-        cv2.line(mask, (ends[0], round(middle)), (ends[1], round(middle)), 255, stroke, cv2.LINE_AA)
-    else:
-        tail, tip = (round(x + capital * 0.15), round(middle)), (round(x + capital * 1.15), round(middle))
-        cv2.arrowedLine(mask, tail, tip, 255, stroke, cv2.LINE_AA, tipLength=0.35)
+    font = _font(bold, get_ident())
+    font.set_size(size / _CAPITAL, 72)
+    font.set_text("".join(sign if font.get_char_index(ord(sign)) else "?" for sign in text))
+    font.draw_glyphs_to_bitmap(antialiased=True)
+    ink = np.asarray(font.get_image(), np.float32) / 255
+    # Some signs are much higher than a capital.
+    width, margin = math.ceil(font.get_width_height()[0] / 64), max(math.ceil(size / 2), ink.shape[0])
+    mask = np.zeros((math.ceil(size) + 2 * margin, width + 2 * margin), np.float32)
+    bottom = margin + round(size + font.get_descent() / 64)
+    mask[bottom - ink.shape[0] : bottom, margin : margin + ink.shape[1]] = ink
+    mask.setflags(write=False)
+    return mask, width, margin
 
 
 _CAPTION = 8.0  # height of a capital

@@ -36,6 +36,7 @@ from roadworthy.errors import InputError
 from roadworthy.report.driving import FRAMES_FILE, Film, drive_figure
 from roadworthy.report.plots import save
 from roadworthy.result_tables import ResultTable
+from roadworthy.rules.gauges import gauge_of
 from roadworthy.runs import read_rows
 from roadworthy.runs.suites import SuiteResult
 
@@ -368,6 +369,11 @@ _TOLD = {
     **{"reaction": "measure.reaction", "gap": "measure.gap", "ttc": "measure.time_to_collision"},
     **{"slowest": "measure.lowest_speed", "reason": "reason"},
 }
+_HEADS = ("drive", "status", "margin", "holds after", "gap", "ttc", "slowest", "reason")
+_MEANING = (
+    "Margin: of the formula. Holds after: the time from the change until it holds for good. Gap to what "
+    "came, ttc (time to collision) and speed: the least of the drive."
+)
 
 
 def driven_rules(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]]:
@@ -377,9 +383,13 @@ def driven_rules(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]
         plan = next(one.part.inside for one in result.plan.trials if one.requirement.id == rule)
         rows = sorted(read_rows(result.folder_of(rule, model)), key=_badness)
         told = [{name: row.get(column) for name, column in _TOLD.items()} for row in rows]
-        cells = tuple(tuple(map(_cell, one.values())) for one in told)
+        gauge = gauge_of(plan.expectation.output)
+        # Below 0 it is the braking that is lacking.
+        margin = "m (m/s²)" if gauge.kind in ("stop", "collision") else gauge.unit
+        units = ("", "", margin, "s", "m", "s", "m/s", "")
+        cells = (units, *(tuple(map(_cell, one.values())) for one in told))
         title = f"{rule} on {model}: {outcome.summary}"
-        tables.append(ResultTable(title, tuple(_TOLD), cells, plan.formula))
+        tables.append(ResultTable(title, _HEADS, cells, f"{plan.formula}\n{_MEANING}"))
         kept = [kept_drive(result.folder, rule, model, int(str(row["param.drive"])))[0] for row in rows]
         files = [one.relative_to(result.folder).as_posix() if one.is_file() else "" for one in kept]
         drives = [{**one, "file": file} for one, file in zip(told, files, strict=True)]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
 from roadworthy._files import rendered, write_text
 from roadworthy._tables import csv_text
-from roadworthy.cases import Status
+from roadworthy._yaml import read_yaml
 from roadworthy.labelling import estimated_by
 from roadworthy.report.results import (
     Result,
@@ -124,31 +124,9 @@ def escaped(text: str, most: int) -> str:
     return markdown_text(clipped(text, most))
 
 
-_COLUMNS: Mapping[str, Callable[[Result], object]] = {
-    "requirement": lambda one: one.requirement.id,
-    "system": lambda one: one.system,
-    "method": lambda one: one.requirement.method,
-    "severity": lambda one: one.requirement.severity,
-    "status": lambda one: one.standing,
-    "rate": lambda one: one.rate,
-    "lower_bound": lambda one: one.lower,
-    "upper_bound": lambda one: one.bound,
-    "confidence": lambda one: one.confidence,
-    "max_rate": lambda one: one.accepted,
-    "failures": lambda one: one.failures,
-    "judged": lambda one: one.judged,
-    "clusters": lambda one: one.clusters,
-    "effective_cases": lambda one: one.effective,
-    "passed": lambda one: one.counts[Status.PASSED],
-    "violated": lambda one: one.counts[Status.VIOLATED],
-    "not_applicable": lambda one: one.counts[Status.NOT_APPLICABLE],
-    "errors": lambda one: one.counts[Status.ERROR],
-    "worst_margin": lambda one: one.measures.get("worst_margin"),
-    "tags": lambda one: " | ".join(one.requirement.tags),
-    "text": lambda one: one.requirement.text,
-    "summary": lambda one: one.summary,
-    "folder": lambda one: one.folder,
-}
+_COLUMNS: Mapping[str, str] = read_yaml(
+    Path(__file__).with_suffix(".yaml"), "file of columns", "columns"
+).data
 COLUMNS = tuple(_COLUMNS)
 """What a line says; numbers are not rounded, and empty where the method does not give them."""
 
@@ -164,6 +142,14 @@ def write_results(run: StoredRun, path: str | Path) -> Path:
         InputError: The file cannot be written.
     """
     path = Path(path)
-    lines = ([value(one) for value in _COLUMNS.values()] for one in results_of(run))
+    lines = ([_value(one, place) for place in _COLUMNS.values()] for one in results_of(run))
     write_text(path, csv_text(COLUMNS, lines))
     return path
+
+
+def _value(result: Result, place: str) -> object:
+    """Return what stands in a place of a result: an attribute of one, or an entry of a mapping."""
+    value: Any = result
+    for name in place.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else getattr(value, name)
+    return " | ".join(value) if isinstance(value, tuple) else value

@@ -190,7 +190,6 @@ class SearchReport:
             )
         title = f"{self.settings.search} · the most different of {len(self.findings)} findings from "
         title += f"{self.growth.failures[-1]} failures"
-        # The font of sheets has plain letters only.
         note = f"lambda {self.settings.lam:g}: squared error up to {self.state['bound']:.3g} {self.unit}^2"
         write_image(self.result.folder / "findings.png", finding_sheet(shown, title=title, note=note))
 

@@ -17,14 +17,7 @@ from roadworthy.bbsl.testing import TestRow, joined, labels_of, row_of
 from roadworthy.datasets import ChosenFrames
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
-from roadworthy.report.bbsl import (
-    draw_cells,
-    draw_check,
-    draw_coverage,
-    draw_findings,
-    draw_labelled,
-    interval_axes,
-)
+from roadworthy.report import bbsl
 from roadworthy.report.plots import save
 from roadworthy.result_tables import ResultTable
 from roadworthy.runs import read_verdicts
@@ -119,7 +112,7 @@ class SpecificationReport:
         for threshold, cells in self.comparison.cells.items():
             if not any(len(cell) for cell in cells):
                 continue
-            figure = draw_cells(
+            figure = bbsl.draw_cells(
                 cells,
                 lambda id: None if blank or id not in numbers else self.frames[numbers[id]].image,
                 (first.width, first.height),
@@ -166,7 +159,7 @@ class CheckedSpecifications:
         """Draw the witnesses of each file that has some into a folder; return the pictures."""
         pictures: dict[Path, Path] = {}
         for path, (spec, result) in self.results.items():
-            if (figure := draw_check(spec, result)) is not None:
+            if (figure := bbsl.draw_check(spec, result)) is not None:
                 pictures[path] = folder / f"{path.stem}.png"
                 save(figure, pictures[path])
         return pictures
@@ -261,7 +254,7 @@ class SpecificationCoverage:
         """Draw positions and borders."""
         frame = self.data[0]
         zones = zones_of(self.method, frame.height)
-        return draw_coverage(self.coverage, (frame.width, frame.height), zones=zones)
+        return bbsl.draw_coverage(self.coverage, (frame.width, frame.height), zones=zones)
 
     def document(self) -> dict[str, Any]:
         """Return everything for scripts."""
@@ -324,7 +317,7 @@ def draw_cases(spec: Spec) -> tuple[Figure, list[str]]:
     if not any(one.witness for one in cases):
         raise InputError(f"{spec.path}: no case was found to hold for any input: see `roadworthy bbsl check`")
     shown = [label for one in cases if one.witness for label in one.labels]
-    return draw_findings(cases, axes_of=interval_axes(spec)), shown
+    return bbsl.draw_findings(cases, axes_of=bbsl.interval_axes(spec)), shown
 
 
 def draw_objects(
@@ -342,7 +335,7 @@ def draw_objects(
         (box, joined(labels_of(method.spec.evaluate(values, height=high, width=wide))))
         for box, values in inputs_of(frame, method.bindings, method.role)
     ]
-    figure = draw_labelled(
+    figure = bbsl.draw_labelled(
         None if blank else frame.image,
         (wide, high),
         [(box, case) for box, case in cases if box is not None],

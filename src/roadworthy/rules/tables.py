@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from roadworthy.cases import Scalar, Status
-from roadworthy.errors import NotApplicable
+from roadworthy.errors import DO_IT_ANYWAY, HOW_ANYWAY, NotApplicable, without_remedy
 from roadworthy.result_tables import ResultTable
 from roadworthy.rules.expectation import Expectation, Quantity
 from roadworthy.rules.generation import RulePlan
@@ -47,6 +47,14 @@ class Tally:
     def judged(self) -> int:
         """How many frames the rule was judged on."""
         return self.counts[Status.VIOLATED] + self.counts[Status.PASSED]
+
+    @property
+    def brief(self) -> Counter[tuple[Status, str]]:
+        """The reasons without how pictures that look drawn are made, by which the same may differ."""
+        found: Counter[tuple[Status, str]] = Counter()
+        for (status, reason), count in self.reasons.items():
+            found[status, without_remedy(reason)] += count
+        return found
 
     @property
     def cell(self) -> str:
@@ -226,11 +234,11 @@ def reasons_table(
 ) -> ResultTable | None:
     """Return how many frames do not qualify or have no verdict, and why; None if all have one.
 
-    What is the same for all models is said once.
+    What is the same for all models is said once, and below the table how what looks drawn is made.
     """
     rows: list[tuple[str, ...]] = []
     for rule in rules:
-        mine = {model: tallies[rule, model].reasons for model in models if (rule, model) in tallies}
+        mine = {model: tallies[rule, model].brief for model in models if (rule, model) in tallies}
         for status, reason in dict.fromkeys(key for reasons in mine.values() for key in reasons):
             counts = {model: reasons[status, reason] for model, reasons in mine.items()}
             if len(set(counts.values())) == 1:
@@ -240,7 +248,9 @@ def reasons_table(
                     rows.append((rule, model, str(count), str(status), reason))
     if not rows:
         return None
-    return ResultTable("Frames without a verdict", ("rule", "model", "frames", "", "reason"), tuple(rows))
+    doubted = any(DO_IT_ANYWAY in reason for tally in tallies.values() for _, reason in tally.reasons)
+    columns, note = ("rule", "model", "frames", "", "reason"), HOW_ANYWAY if doubted else ""
+    return ResultTable("Frames without a verdict", columns, tuple(rows), note)
 
 
 def model_table(

@@ -30,17 +30,7 @@ from roadworthy.datasets import shuffled_clusters
 from roadworthy.errors import InputError
 from roadworthy.models import Simulator, SystemUnderTest
 from roadworthy.runs.batches import MAX_CASES, brings_frame, group, rounds, sources_of
-from roadworthy.runs.executors.work import (
-    BatchJob,
-    BatchResult,
-    Done,
-    Executor,
-    Pair,
-    Retention,
-    Spent,
-    WorkUnit,
-    listens,
-)
+from roadworthy.runs.executors import work
 from roadworthy.runs.gate import Gate
 from roadworthy.runs.shards import Shard
 from roadworthy.runs.store import RunStore, read_verdicts
@@ -80,9 +70,9 @@ class Work:
     """
 
     method: Method
-    retention: Retention
+    retention: work.Retention
     batch_size: int
-    progress: Callable[[Mapping[Pair, RunStore]], None]
+    progress: Callable[[Mapping[work.Pair, RunStore]], None]
     simulator: Simulator | None
     gate: Gate | None
     shard: Shard | None = None
@@ -90,17 +80,17 @@ class Work:
     order: Callable[[Case], float] | None = None
     requirements: dict[str, Requirement] = field(default_factory=dict)
     systems: dict[str, SystemUnderTest] = field(default_factory=dict)
-    stores: dict[Pair, RunStore] = field(default_factory=dict)
+    stores: dict[work.Pair, RunStore] = field(default_factory=dict)
     repeats: bool = True
     settled: Callable[[], None] | None = None
-    spent: Spent = field(default_factory=lambda: defaultdict(float))
+    spent: work.Spent = field(default_factory=lambda: defaultdict(float))
     is_cut: bool = False
-    _stored: dict[Pair, _Stored] = field(default_factory=dict)
+    _stored: dict[work.Pair, _Stored] = field(default_factory=dict)
     # Of requirements that are decided early: what was seen so far.
-    _watched: dict[Pair, RateTally] = field(default_factory=dict)
-    _decided: set[Pair] = field(default_factory=set)
+    _watched: dict[work.Pair, RateTally] = field(default_factory=dict)
+    _decided: set[work.Pair] = field(default_factory=set)
 
-    def carry_out(self, data: Dataset, executor: Executor, *, seed: int) -> None:
+    def carry_out(self, data: Dataset, executor: work.Executor, *, seed: int) -> None:
         """Test everything on a data set.
 
         Args:
@@ -115,7 +105,7 @@ class Work:
                 tally = self._watched[pair] = RateTally(requirement)
                 for verdict in read_verdicts(store.folder) if store.count else ():
                     tally.add(verdict)
-        waiting: deque[tuple[WorkUnit, Callable[[], Done] | None]] = deque()
+        waiting: deque[tuple[work.WorkUnit, Callable[[], work.Done] | None]] = deque()
         bundle: list[Sequence[Case]] = []
         # Batches, or stretches of frames, that go to a worker together: as many as it needs some time for, so
         # that the driver, which does something for each message, does not hold up the workers.
@@ -137,11 +127,11 @@ class Work:
         def send() -> None:
             if bundle:
                 sizes = tuple(map(len, bundle)) if len(bundle) > 1 else ()
-                unit = WorkUnit(tuple(chain.from_iterable(bundle)), tuple(job.systems), sizes=sizes)
+                unit = work.WorkUnit(tuple(chain.from_iterable(bundle)), tuple(job.systems), sizes=sizes)
                 bundle.clear()
                 submit(unit)
 
-        def submit(unit: WorkUnit) -> None:
+        def submit(unit: work.WorkUnit) -> None:
             waiting.append((unit, session.submit(unit)))
 
         def in_step() -> Iterator[Sequence[Case] | AwaitVerdicts]:
@@ -155,7 +145,7 @@ class Work:
                     if self.settled is not None:
                         self.settled()
 
-        job = BatchJob(
+        job = work.BatchJob(
             self.method,
             self.systems,
             frozenset(self.stores),
@@ -164,7 +154,7 @@ class Work:
             self.simulator,
             data,
             self.gate,
-            rows=not listens(self.method) and not self._watched,
+            rows=not work.listens(self.method) and not self._watched,
             requirements=self.requirements,
             seed=seed,
             shard=self.shard,
@@ -185,7 +175,7 @@ class Work:
                     send()
                 if known:
                     # Known batches wait in line, too: what they hold is checked in order.
-                    waiting.append((WorkUnit(tuple(batch), ()), None))
+                    waiting.append((work.WorkUnit(tuple(batch), ()), None))
                 finish(session.ahead)
 
         with executor.session(job) as session:
@@ -203,7 +193,7 @@ class Work:
                     if time.monotonic() > self.until:
                         self.is_cut = True
                         break
-                    submit(WorkUnit((), tuple(job.systems), stretches=range(start, stop)))
+                    submit(work.WorkUnit((), tuple(job.systems), stretches=range(start, stop)))
                 else:
                     made = list(job.batches(range(start, stop := start + 1)))
                     in_stretch = len(made)
@@ -216,7 +206,7 @@ class Work:
         self, rounds: Iterator[Sequence[Case] | AwaitVerdicts]
     ) -> Iterator[Sequence[Case] | AwaitVerdicts]:
         """Yield the cases of which most is to be expected first, where an order is given and possible."""
-        if self.order is None or self._watched or listens(self.method):
+        if self.order is None or self._watched or work.listens(self.method):
             yield from rounds
             return
         cases = (case for some in rounds if not isinstance(some, AwaitVerdicts) for case in some)
@@ -246,7 +236,7 @@ class Work:
                 f"a time, got {len(self.systems)}"
             )
 
-    def _pairs(self, case: Case) -> list[Pair]:
+    def _pairs(self, case: Case) -> list[work.Pair]:
         pairs = ((case.requirement_id, system) for system in self.systems)
         return [pair for pair in pairs if pair in self.stores]
 
@@ -259,7 +249,7 @@ class Work:
         if not self._has_untaken():
             return False
         taken = [self._stored[pair].take() for case in batch for pair in self._pairs(case)]
-        return all(taken) and not listens(self.method)
+        return all(taken) and not work.listens(self.method)
 
     def _has_untaken(self) -> bool:
         return any(one.untaken for one in self._stored.values())
@@ -270,7 +260,7 @@ class Work:
                 self._stored[pair].check(case)
         self.progress(self.stores)
 
-    def _finish(self, batch: Sequence[Case], done: Done) -> None:
+    def _finish(self, batch: Sequence[Case], done: work.Done) -> None:
         """Feed back the verdicts of a batch and store its rows."""
         for what, seconds in done.spent.items():
             self.spent[what] += seconds
@@ -289,7 +279,7 @@ class Work:
             raise done.error
         self.progress(self.stores)
 
-    def _store(self, case: Case, result: BatchResult, images: dict[str, bytes]) -> None:
+    def _store(self, case: Case, result: work.BatchResult, images: dict[str, bytes]) -> None:
         pair = case.requirement_id, result.system
         verdict = result.verdict
         told = self.method.feedback(case, verdict)
@@ -304,7 +294,7 @@ class Work:
             store.add_image(images.pop(digest))
         store.append(case, verdict, result.images)
 
-    def is_open(self, pair: Pair) -> bool:
+    def is_open(self, pair: work.Pair) -> bool:
         """Return whether it ended before the cases of a pair did, and before they decided it."""
         return self.is_cut and pair not in self._decided
 
@@ -313,7 +303,7 @@ class Work:
         watched = [pair for pair in self._watched if pair[0] == requirement]
         return bool(watched) and self._decided.issuperset(watched)
 
-    def _is_decided(self, case: Case, pair: Pair) -> bool:
+    def _is_decided(self, case: Case, pair: work.Pair) -> bool:
         """Return whether the cases before this one decide its requirement, as far as it may end early."""
         tally = self._watched.get(pair)
         if tally is not None and tally.look(case.cluster):

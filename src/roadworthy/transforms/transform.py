@@ -22,6 +22,7 @@ import numpy as np
 from roadworthy._options import described
 from roadworthy._yaml import read_yaml
 from roadworthy.errors import (
+    DO_IT_ANYWAY,
     EngineError,
     InputError,
     NotApplicable,
@@ -34,7 +35,7 @@ from roadworthy.errors import (
 from roadworthy.frames import Frame
 from roadworthy.images import Image
 from roadworthy.registry import transforms
-from roadworthy.transforms.wording import DO_IT_ANYWAY, REALISM, without_places
+from roadworthy.transforms.wording import REALISM, without_places
 from roadworthy.visual_change import ReferenceImage, Tolerance
 from roadworthy.visual_change.tolerance import known_tolerance
 

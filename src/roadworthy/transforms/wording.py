@@ -202,7 +202,3 @@ MOMENT, TRAVELLED = "moment", "travelled"
 """The keys in the metadata of a frame of a clip for its time in seconds, and the metres since some point."""
 REALISM = ("believable", "any")
 """What is made on real frames: only what people believe, or all that can be made."""
-
-
-DO_IT_ANYWAY = "made nevertheless with --realism any, realism: any in a suite, or realism=any of a transform"
-"""How to get what looks drawn on real frames, and is left out for it, in the spelling of each place."""

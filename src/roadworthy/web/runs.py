@@ -16,7 +16,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse, StreamingResponse
 
 from roadworthy.cases import Status
-from roadworthy.errors import InputError
+from roadworthy.errors import DO_IT_ANYWAY, HOW_ANYWAY, InputError
 from roadworthy.models.load import short_name
 from roadworthy.report.kinds import told_kinds
 from roadworthy.report.results import Result, Standing, Whole, by_requirement, ranked, whole_of
@@ -51,6 +51,7 @@ class RunSummary:
         whole: What all of it says.
         worst: Violations as the page shows them: the worst of each requirement, then the second worst …
         reasons: Why cases do not apply, with how many there are.
+        remedy: How what would look drawn is made, where it was left out for that.
         notes: What to know about the run and its models, a sentence each.
         title: What the suite is called; empty where nobody named it.
         started: When, in UTC; empty where nobody wrote it down.
@@ -61,6 +62,7 @@ class RunSummary:
     whole: Whole
     worst: tuple[dict[str, Any], ...]
     reasons: tuple[tuple[str, int], ...]
+    remedy: str
     notes: tuple[str, ...] = ()
     title: str = ""
     started: str = ""
@@ -117,7 +119,7 @@ def found_in(folder: Path, count: int = 0) -> RunSummary:
         tuple(results),
         whole_of(results),
         tuple(_worst(run, list(by_requirement(results)), count)) if reached else (),
-        tuple(_reasons(run)) if reached else (),
+        *(_reasons(run) if reached else ((), "")),
         tuple(notes_of(run.manifest)),
         title,
         str(about.get("started") or ""),
@@ -141,13 +143,14 @@ def _worst(run: StoredRun, ids: Sequence[str], count: int) -> list[dict[str, Any
     return [shown(row) for row in rows[:count]]
 
 
-def _reasons(run: StoredRun) -> list[tuple[str, int]]:
+def _reasons(run: StoredRun) -> tuple[tuple[tuple[str, int], ...], str]:
     rows = run.query(
-        "SELECT reason, count(*) AS number FROM cases WHERE status IN ($1, $2) "
-        "GROUP BY reason ORDER BY number DESC, reason LIMIT $3",
-        [str(Status.NOT_APPLICABLE), str(Status.ENGINE_ERROR), _REASONS],
+        "SELECT replace(reason, $4, '') AS told, count(*) AS number, bool_or(told <> reason) AS doubted "
+        "FROM cases WHERE status IN ($1, $2) GROUP BY told ORDER BY number DESC, told LIMIT $3",
+        [str(Status.NOT_APPLICABLE), str(Status.ENGINE_ERROR), _REASONS, f"; {DO_IT_ANYWAY}"],
     )
-    return [(str(row["reason"]), int(str(row["number"]))) for row in rows]
+    told = tuple((str(row["told"]), int(str(row["number"]))) for row in rows)
+    return told, HOW_ANYWAY if any(row["doubted"] for row in rows) else ""
 
 
 @dataclass(frozen=True)

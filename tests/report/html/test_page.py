@@ -17,12 +17,13 @@ import pytest
 from tests.report.runs_for_reports import EVIL, add, requirement_of
 
 from roadworthy.cases import Acceptance, Severity, Status
-from roadworthy.errors import InputError
+from roadworthy.errors import DO_IT_ANYWAY, HOW_ANYWAY, InputError
 from roadworthy.report.html import write_report
 from roadworthy.report.html.cards import PictureBox, card_of, read, seen_by_people
 from roadworthy.report.html.figures import _by_change, _Cases, _limit
 from roadworthy.report.html.page import ReportLimits, policy, style
 from roadworthy.runs.store import StoredRun
+from roadworthy.web.runs import found_in
 
 VOID = {"meta", "input", "img", "br", "rect", "line", "circle", "polyline"}
 
@@ -306,6 +307,18 @@ def test_what_was_not_judged_is_told_though_nothing_failed(tmp_path: Path) -> No
     text = written(add(tmp_path, rows, requirement=requirement_of()), tmp_path / "report.html").text
     assert "passed The requirement held in every case tried." in text
     assert "not applicable the reason 1 1 b" in text
+
+
+def test_how_what_looks_drawn_is_made_is_said_once_below_the_reasons(tmp_path: Path) -> None:
+    none: list[tuple[Any, ...]] = [("b", "not applicable", {}, {})]
+    add(tmp_path, none, requirement=requirement_of("R1"), reason=f"harsh sun; {DO_IT_ANYWAY}")
+    run = add(tmp_path, none, requirement=requirement_of("R2"), reason="harsh sun")
+    page = written(run, tmp_path / "report.html").text
+    assert "not applicable harsh sun 2 2 b" in page
+    _, _, below = page.rpartition("Cases not judged")
+    assert below.count(DO_IT_ANYWAY) == below.count(HOW_ANYWAY) == 1
+    found = found_in(tmp_path, 1)
+    assert (found.reasons, found.remedy) == ((("harsh sun", 2),), HOW_ANYWAY)
 
 
 def test_cases_that_crashed_are_among_those_that_fail(tmp_path: Path) -> None:

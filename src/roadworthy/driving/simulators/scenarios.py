@@ -162,7 +162,7 @@ class Scenario:
         known = {
             name: (name.rpartition(" ")[0] if pieces else name) if is_log(self.log) else ""
             for name in names
-            if not (pieces and name.endswith(REST))
+            if not (pieces and name.rpartition(" ")[2] == REST)
         }
         if not known:
             raise InputError(f"{self.log}: no drive is as long as a piece: cut it shorter")

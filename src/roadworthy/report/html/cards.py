@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from roadworthy.cases import Requirement, Scalar
-from roadworthy.errors import RoadworthyError
+from roadworthy.errors import DO_IT_ANYWAY, HOW_ANYWAY, RoadworthyError
 from roadworthy.images import read_image
 from roadworthy.labelling import estimated_by
 from roadworthy.report.results import number, signed
@@ -252,7 +252,8 @@ _READERS: dict[str, Callable[[Requirement, Row], RowReading]] = {
 
 
 _COLUMNS = r"^(requirement|case|status|reason|measure\.tolerated)$"
-_ALIKE = "regexp_replace(reason, '''[^'']*''|\"[^\"]*\"|[0-9]+', '…', 'g')"
+_REASON = f"replace(reason, '; {DO_IT_ANYWAY}', '')"
+_ALIKE = f"regexp_replace({_REASON}, '''[^'']*''|\"[^\"]*\"|[0-9]+', '…', 'g')"
 
 
 @dataclass(frozen=True)
@@ -263,12 +264,14 @@ class FailingRows:
         reasons: Why cases have no margin, the most frequent first; reasons that differ in names and numbers
             only are one. Each has status, words, cases, requirements and an example.
         left_out: How many reasons are not among them.
+        remedy: How what would look drawn is made, where it was left out for that.
         tolerated: How many failures come from changes that people tolerate.
         known: Of how many it is known whether people do.
     """
 
     reasons: Sequence[Row] = ()
     left_out: int = 0
+    remedy: str = ""
     tolerated: int = 0
     known: int = 0
 
@@ -281,14 +284,17 @@ def failing_rows(run: StoredRun, most: int) -> FailingRows:
             f"CREATE TABLE kept AS SELECT COLUMNS('{_COLUMNS}') FROM stored WHERE status <> 'passed'"
         )
         found = connection.execute(
-            'SELECT status, min(reason), count(*), count(DISTINCT requirement), min("case"), '
-            "count(*) OVER () FROM kept WHERE status NOT IN ('passed', 'violated') "
+            f'SELECT status, min({_REASON}), count(*), count(DISTINCT requirement), min("case"), '
+            f"bool_or(reason <> {_REASON}), count(*) OVER () FROM kept "
+            "WHERE status NOT IN ('passed', 'violated') "
             f"GROUP BY status, {_ALIKE} ORDER BY status, count(*) DESC, {_ALIKE} LIMIT $1",
             [most],
         ).fetchall()
-        names = ("status", "words", "cases", "requirements", "example")
+        names = ("status", "words", "cases", "requirements", "example", "doubted")
         reasons = [dict(zip(names, row, strict=False)) for row in found]
-        return FailingRows(reasons, found[0][-1] - len(found) if found else 0, *_tolerated(connection))
+        left_out = found[0][-1] - len(found) if found else 0
+        remedy = HOW_ANYWAY if any(one["doubted"] for one in reasons) else ""
+        return FailingRows(reasons, left_out, remedy, *_tolerated(connection))
 
 
 def _tolerated(connection: Any) -> tuple[int, int]:

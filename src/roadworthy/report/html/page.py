@@ -15,13 +15,16 @@ from markupsafe import Markup
 
 from roadworthy._files import write_text
 from roadworthy._version import __version__
+from roadworthy._yaml import read_yaml
 from roadworthy.cases import Severity, Status
+from roadworthy.errors import InputError
 from roadworthy.report import results as reported
 from roadworthy.report.html.cards import FailureCard, Thumbnails, card_of, cards_of, failing_rows
 from roadworthy.report.html.figures import Figure, figures_of
 from roadworthy.report.kinds import told_kinds
 from roadworthy.report.results import Result, Standing, by_requirement, clipped, ranked, whole_of
 from roadworthy.runs.store import notes_of, shown_images
+from roadworthy.runs.suites.reading import SUITE_FILE
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 
 
 _STATIC = Path(__file__).with_name("static")
+_AMOUNTS = ("sample", "places", "seeds", "seconds", "repeats", "tries", "versions")
 _MOST_FACTS = 200  # lines
 _MOST_OF_ONE = 40  # entries of one list or mapping: a data set may name every file
 
@@ -50,18 +54,34 @@ class Fact:
 
 
 def facts_of(run: StoredRun) -> list[Fact]:
-    """Return what the manifest of a run says; nothing where there is none."""
+    """Return what a run's manifest says, and how much its suite asks for; nothing where there is none."""
     if run.manifest is None:
         return []
     told = {name: value for name, value in run.manifest.items() if name not in ("format", "notes")}
     if isinstance(told.get("settings"), Mapping):
-        told["settings"] = {
-            name: "not given" if value is None else value for name, value in told["settings"].items()
-        }
+        told["settings"] = {name: value for name, value in told["settings"].items() if value is not None}
+    if asked := _asked(run.folder / SUITE_FILE):
+        told["asked for"] = asked
     facts = list(flat(told))
     if len(facts) > _MOST_FACTS:
         facts = [*facts[:_MOST_FACTS], Fact("…", f"{len(facts) - _MOST_FACTS} more in manifest.json", 0)]
     return facts
+
+
+def _asked(suite: Path) -> Mapping[str, Any]:
+    """Return how much a suite asks for of each of its data and requirements, where it says so."""
+    try:
+        document = read_yaml(suite, "suite", "keys").data
+    except InputError:
+        return {}
+    found: dict[str, Any] = {}
+    for section in ("data", "requirements"):
+        entries = document.get(section)
+        for name, one in entries.items() if isinstance(entries, Mapping) else ():
+            said = {key: one[key] for key in _AMOUNTS if isinstance(one, Mapping) and key in one}
+            if said:
+                found.setdefault(section, {})[name] = said
+    return found
 
 
 def flat(document: Mapping[str, Any] | Sequence[Any], depth: int = 0) -> Iterator[Fact]:

@@ -9,17 +9,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from roadworthy import cases
 from roadworthy._files import sha256_of
-from roadworthy.cases import (
-    Acceptance,
-    BaseMethod,
-    OutcomeStatus,
-    RateTally,
-    Requirement,
-    Scalar,
-    Status,
-    Verdict,
-)
 from roadworthy.coverage.method import CoverageMethod
 from roadworthy.errors import InputError
 from roadworthy.reliability.method import ReliabilityMethod
@@ -40,7 +31,7 @@ _MOST = 50  # findings that people read; scripts get all
 
 BY_RATE = ("rules", "rules-drive", "bbsl", "driving", "coverage")
 """The methods that conclude from the rate of failures."""
-BY_ROWS: Mapping[str, Callable[[], BaseMethod]] = {
+BY_ROWS: Mapping[str, Callable[[], cases.BaseMethod]] = {
     "coverage": CoverageMethod,
     "reliability": ReliabilityMethod,
 }
@@ -211,10 +202,10 @@ def _check_rows(run: StoredRun, found: Verification, told: Progress) -> None:
     have_images = images.is_dir() and any(images.iterdir())
     hashed: set[str] = set()
     for pair in run.pairs:
-        counts: Counter[Status] = Counter()
-        tally, worst = RateTally(pair.requirement), math.inf
+        counts: Counter[cases.Status] = Counter()
+        tally, worst = cases.RateTally(pair.requirement), math.inf
         for row in rows_of(pair):
-            counts[Status(str(row["status"]))] += 1
+            counts[cases.Status(str(row["status"]))] += 1
             where = f"{pair.requirement.id} on {pair.system}"
             try:
                 verdict = verdict_of(row)
@@ -223,9 +214,11 @@ def _check_rows(run: StoredRun, found: Verification, told: Progress) -> None:
             except InputError as error:
                 found.add("row", where, str(error))
                 # It counts all the same, by its status.
-                status, cluster = Status(str(row["status"])), str(row.get("cluster") or row["case"])
-                margin = 0.0 if status in (Status.PASSED, Status.VIOLATED) else None
-                tally.add(Verdict("-", pair.requirement.id, status, margin, str(error), cluster=cluster))
+                status, cluster = cases.Status(str(row["status"])), str(row.get("cluster") or row["case"])
+                margin = 0.0 if status in (cases.Status.PASSED, cases.Status.VIOLATED) else None
+                tally.add(
+                    cases.Verdict("-", pair.requirement.id, status, margin, str(error), cluster=cluster)
+                )
             if (row["requirement"], row["system"]) != (pair.requirement.id, pair.system):
                 found.add("row", where, f"case {row['case']!r} is of {row['requirement']} on {row['system']}")
             found.rows += 1
@@ -253,13 +246,13 @@ def _check_image(path: Path, digest: str, case: str, found: Verification) -> Non
 
 
 def _check_outcome(
-    pair: StoredPair, counts: Counter[Status], tally: RateTally, worst: float, found: Verification
+    pair: StoredPair, counts: Counter[cases.Status], tally: cases.RateTally, worst: float, found: Verification
 ) -> None:
     where = f"{pair.requirement.id} on {pair.system}"
     if pair.outcome is None:
         found.notes.append(f"{where}: the run was stopped before it concluded")
         return
-    for status in Status:
+    for status in cases.Status:
         number = pair.outcome.counts.get(status, 0)
         if number != counts[status]:
             detail = f"the outcome says {number} cases are {status}, the rows say {counts[status]}"
@@ -284,16 +277,16 @@ def _check_outcome(
         )
         return
     # A search may fail for want of coverage, whatever it found.
-    of_search = method == "coverage" and not sampled and outcome.status is OutcomeStatus.VIOLATED
+    of_search = method == "coverage" and not sampled and outcome.status is cases.OutcomeStatus.VIOLATED
     if outcome.status != rows_say.status and not of_search:
         detail = f"it says {outcome.status}, and the rows say {rows_say.status} by what is accepted"
         found.add("outcome", where, detail)
-    derived: dict[str, Scalar] = dict(rows_say.measures)
+    derived: dict[str, cases.Scalar] = dict(rows_say.measures)
     if rows_say.rate is not None:
         derived["rate"] = rows_say.rate
-    if counts[Status.PASSED] + counts[Status.VIOLATED]:
+    if counts[cases.Status.PASSED] + counts[cases.Status.VIOLATED]:
         derived["worst_margin"] = worst
-    said: dict[str, Scalar] = {**outcome.measures, "rate": outcome.rate}
+    said: dict[str, cases.Scalar] = {**outcome.measures, "rate": outcome.rate}
     for name in derived.keys() & said.keys():
         told, value = said[name], derived[name]
         # What is not finite is stored as a word, and a search tells no rate.
@@ -344,7 +337,7 @@ def is_complete(manifest: Mapping[str, Any] | None) -> bool:
     return told.get("ended") is not None and "shard" not in told.get("settings", {})
 
 
-def _accepted(acceptance: Acceptance, manifest: Mapping[str, Any]) -> dict[str, Any]:
+def _accepted(acceptance: cases.Acceptance, manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is accepted, as far as a run of this manifest's format says it."""
     said = asdict(acceptance)
     if is_of_before(manifest):
@@ -420,6 +413,6 @@ def _check_entries(run: StoredRun, suite: Suite, found: Verification) -> None:
             found.notes.append(f"only {asked} was asked for, so the suite's {', '.join(left)} was not tried")
 
 
-def _is_of(requirement: Requirement, entry: str) -> bool:
+def _is_of(requirement: cases.Requirement, entry: str) -> bool:
     """Return whether a requirement is an entry of the suite, or one of several that an entry comes to."""
     return as_name(requirement.id) == entry or requirement.id.startswith((f"{entry}/", f"{entry}@"))

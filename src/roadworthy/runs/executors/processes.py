@@ -23,16 +23,8 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+from roadworthy.runs.executors import faults
 from roadworthy.runs.executors.dispatching import Crew, CrewExecutor, Event, Hand, What
-from roadworthy.runs.executors.faults import (
-    TIMEOUT,
-    Limits,
-    Piece,
-    environment,
-    machine_megabytes,
-    pin,
-    process_megabytes,
-)
 from roadworthy.runs.executors.pickling import Looking, Note, OpenJob, Parcel, Shipment, pack_unit, unpack
 
 
@@ -56,7 +48,7 @@ def serve(connection: Connection, parent: int, main: dict[str, Any]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    pin()
+    faults.pin()
     # These say that the driver is gone.
     with suppress(EOFError, OSError):
         _work(connection)
@@ -179,11 +171,11 @@ class ProcessExecutor(CrewExecutor):
     name = "processes"
 
     def __init__(
-        self, workers: int, *, timeout_s: float | None = TIMEOUT, memory_mb: float | None = None
+        self, workers: int, *, timeout_s: float | None = faults.TIMEOUT, memory_mb: float | None = None
     ) -> None:
-        total = machine_megabytes()
+        total = faults.machine_megabytes()
         share = None if total is None else total * _SHARE / workers
-        super().__init__(_Crew(workers), Limits(timeout_s, share if memory_mb is None else memory_mb))
+        super().__init__(_Crew(workers), faults.Limits(timeout_s, share if memory_mb is None else memory_mb))
         # Workers may have children, so they are no daemons, and Python would wait for them at its end.
         weakref.finalize(self, self._crew.close)
 
@@ -225,7 +217,7 @@ class _Crew(Crew[_ProcessHand]):
         else:
             self.dismiss(hand)
 
-    def give(self, hand: _ProcessHand, piece: Piece) -> None:
+    def give(self, hand: _ProcessHand, piece: faults.Piece) -> None:
         hand.shipments.append(Shipment(pack_unit(piece.unit, self.known)))
         self._send(hand, hand.shipments[-1], is_job=False)
 
@@ -284,7 +276,7 @@ class _Crew(Crew[_ProcessHand]):
             shipment.delete()
 
     def megabytes(self, hand: _ProcessHand) -> float | None:
-        return process_megabytes(hand.pid)
+        return faults.process_megabytes(hand.pid)
 
 
 def _read(message: bytes) -> tuple[What, Any]:
@@ -320,7 +312,7 @@ def _starting() -> Iterator[dict[str, Any]]:
     Yields:
         What its target prepares the main module with, once it is started.
     """
-    with _STARTING, environment():
+    with _STARTING, faults.environment():
         whole, thread, main = spawn.get_preparation_data, threading.get_ident(), dict[str, Any]()
 
         def without_main(name: str) -> dict[str, Any]:

@@ -123,10 +123,17 @@ class Form(BaseModel):
     Attributes:
         sendable: The keys that a suite may use which comes over the network: none that names a file, a
             program, another machine, or an option that could.
+        short: The key that is meant where a single value stands for the whole; empty where none may.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
     sendable: ClassVar[frozenset[str]] = frozenset()
+    short: ClassVar[str] = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _whole(cls, given: object) -> object:
+        return {cls.short: given} if cls.short and isinstance(given, str | int | float) else given
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
@@ -177,15 +184,11 @@ class AcceptForm(Form):
         early: End as soon as a bound decides; frames come in random order.
     """
 
+    short = "rate"
     rate: Share = 0.0
     confidence: Share = 0.95
     decide: Literal["bound", "estimate"] = "bound"
     early: bool = False
-
-    @model_validator(mode="before")
-    @classmethod
-    def _short(cls, given: object) -> object:
-        return {"rate": given} if isinstance(given, str | int | float) else given
 
     @model_validator(mode="after")
     def _rated(self) -> Self:
@@ -244,13 +247,9 @@ class ModelForm(Form):
     """
 
     sendable = frozenset({"model"})
+    short = "model"
     model: Text
     options: dict[str, Any] = Field(default_factory=dict)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _short(cls, given: object) -> object:
-        return {"model": given} if isinstance(given, str) else given
 
 
 class DataForm(Form):
@@ -267,14 +266,10 @@ class DataForm(Form):
     """
 
     sendable = frozenset({"data", "sample", "frames", "clusters"})
+    short = "data"
     data: Text
     options: dict[str, Any] = Field(default_factory=dict)
     sample: Count | None = None
     frames: Some | None = None
     clusters: Text | None = None
     labels: Size | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _short(cls, given: object) -> object:
-        return {"data": given} if isinstance(given, str) else given

@@ -20,18 +20,9 @@ from roadworthy.runs.gate import OFF
 from roadworthy.runs.model_notes import note_models
 from roadworthy.runs.several import pair_folder, run_several
 from roadworthy.runs.shards import Shard, Shards
-from roadworthy.runs.store import RunStore, StoredRun, add_notes, locked, model_notes
+from roadworthy.runs.store import RunStore, StoredRun, add_notes, locked, manifest, model_notes
 from roadworthy.runs.store.digests import digest_of_file, digest_of_model, digest_of_text
 from roadworthy.runs.store.locking import LOCK
-from roadworthy.runs.store.manifest import (
-    Tested,
-    add_seconds,
-    begin_manifest,
-    check_manifest,
-    complete_manifest,
-    read_manifest,
-    take_suite,
-)
 from roadworthy.runs.store.rows import encode_record, read_records, requirement_record
 from roadworthy.runs.store.writing import storing, write_whole
 from roadworthy.runs.suites.ordering import Order
@@ -121,7 +112,7 @@ class SuiteResult:
     @property
     def notes(self) -> list[str]:
         """What a reader should know: about the suite, its models, and how the outcomes came to be."""
-        known = model_notes(read_manifest(self.folder))
+        known = model_notes(manifest.read_manifest(self.folder))
         asked = dict.fromkeys((model, trial.data) for trial, model in self.plan.pairs if trial.data)
         about_models = [note for model, data in asked for note in known.get(model, {}).get(data, [])]
         notes = [*self.plan.notes, *dict.fromkeys(about_models)]
@@ -266,15 +257,15 @@ def run_suite(
         raise InputError(
             "what comes first of an order fails more often than the rest: leave out the order, or the budget"
         )
-    tested: Tested | None = None
+    tested: manifest.Tested | None = None
     if next_free:
         tested = _tested(plan, images, watch, shard, executor, order)
         out = _place_for(plan, tested, out, watch, resume=resume)
     with locked(out):
-        if not resume and read_manifest(out) is not None:
+        if not resume and manifest.read_manifest(out) is not None:
             raise InputError(_taken(out))
         tested = tested or _tested(plan, images, watch, shard, executor, order)
-        check_manifest(out, **_but_budgets(out, plan, tested))
+        manifest.check_manifest(out, **_but_budgets(out, plan, tested))
         if isinstance(executor, Shards):
             check_free(out, [LOCK])
             executor.check(plan, tested)
@@ -287,9 +278,9 @@ def run_suite(
             # As if nothing were done yet: who takes a batch depends on all that is in it.
             passes = (one for one in passes_of(plan) if not one.is_whole or shard.takes(*one.key))
             to_do = [one for one in passes if not one.pairs <= result.before]
-        if not to_do and (read_manifest(out) or {}).get("ended") is not None:
+        if not to_do and (manifest.read_manifest(out) or {}).get("ended") is not None:
             return result
-        begin_manifest(out, **_but_budgets(out, plan, tested))
+        manifest.begin_manifest(out, **_but_budgets(out, plan, tested))
         _keep_suite(plan, out, tested)
         _write_requirements(result)
         written = time.monotonic()
@@ -305,10 +296,10 @@ def run_suite(
                 written = time.monotonic()
         _write_requirements(result)
         result.outcomes = _in_order(plan, result.outcomes)
-        add_seconds(out, {id: one.total for id, one in result.costs.items()})
+        manifest.add_seconds(out, {id: one.total for id, one in result.costs.items()})
         _note(result, watch, executor)
         if not result.failures and not result.open:
-            complete_manifest(out)
+            manifest.complete_manifest(out)
     result.seconds = time.monotonic() - begun
     return result
 
@@ -360,7 +351,9 @@ def _take_whole(plan: SuitePlan, shards: Shards, out: Path) -> None:
     shards.copy(Path("drives"), out)
 
 
-def _place_for(plan: SuitePlan, tested: Tested, out: Path, watch: RunWatcher, *, resume: bool) -> Path:
+def _place_for(
+    plan: SuitePlan, tested: manifest.Tested, out: Path, watch: RunWatcher, *, resume: bool
+) -> Path:
     """Return the first folder of a row of numbers in which a run may begin, or go on."""
     reason = ""
     for folder in numbered(out):
@@ -373,16 +366,16 @@ def _place_for(plan: SuitePlan, tested: Tested, out: Path, watch: RunWatcher, *,
     return folder
 
 
-def _unfit(folder: Path, plan: SuitePlan, tested: Tested, *, resume: bool) -> str:
+def _unfit(folder: Path, plan: SuitePlan, tested: manifest.Tested, *, resume: bool) -> str:
     """Return why a run can neither begin in a folder nor go on there; nothing where it can."""
     if is_free(folder, [LOCK]):
         return ""
     try:
-        if read_manifest(folder) is None:
+        if manifest.read_manifest(folder) is None:
             return f"{folder} is not from a run"
         if not resume:
             return _taken(folder)
-        check_manifest(folder, **_but_budgets(folder, plan, tested))
+        manifest.check_manifest(folder, **_but_budgets(folder, plan, tested))
     except OSError as error:
         return f"{folder} cannot be read: {error.strerror}"
     except InputError as error:
@@ -390,7 +383,7 @@ def _unfit(folder: Path, plan: SuitePlan, tested: Tested, *, resume: bool) -> st
     return ""
 
 
-def _but_budgets(folder: Path, plan: SuitePlan, tested: Tested) -> Tested:
+def _but_budgets(folder: Path, plan: SuitePlan, tested: manifest.Tested) -> manifest.Tested:
     """Return what must be the same for a run to go on: searches may have another budget than before."""
     stored = folder / SUITE_FILE
     try:
@@ -419,7 +412,7 @@ def _tested(
     shard: Shard | None,
     executor: Executor | None,
     order: Order | None,
-) -> Tested:
+) -> manifest.Tested:
     """Return what is tested, as a manifest has it."""
     suite = plan.suite
     settings: dict[str, Any] = {"title": suite.name, "sample": plan.context.sample, "images": images}
@@ -452,9 +445,9 @@ def _tested(
     }
 
 
-def _keep_suite(plan: SuitePlan, out: Path, tested: Tested) -> None:
+def _keep_suite(plan: SuitePlan, out: Path, tested: manifest.Tested) -> None:
     """Copy the suite and the files that it reads requirements from, so that they can be read again."""
-    take_suite(out, tested["suite"])
+    manifest.take_suite(out, tested["suite"])
     with storing(out):
         write_whole(out / SUITE_FILE, plan.suite.file.text.encode("utf-8"))
         for name, path in plan.context.files.items():

@@ -9,30 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Union
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from roadworthy.runs.gate import OFF, STREET
-from roadworthy.runs.suites.forms import (
-    TEXT_SCHEMA,
-    DataForm,
-    DefaultsForm,
-    EntryForm,
-    Form,
-    ModelForm,
-    Name,
-    Or,
-    Text,
-    names_of,
-)
+from roadworthy.runs.suites import forms
 from roadworthy.runs.suites.kinds import FORMS
 
 
 def _key_of(given: object) -> str | None:
-    if isinstance(given, EntryForm):
+    if isinstance(given, forms.EntryForm):
         return given.key
     found = [key for key in FORMS if key in given] if isinstance(given, dict) else []
     return found[0] if len(found) == 1 else None
 
 
 if TYPE_CHECKING:
-    RequirementForm = EntryForm
+    RequirementForm = forms.EntryForm
 else:
     RequirementForm = Annotated[
         Union[tuple(Annotated[form, Tag(key)] for key, form in FORMS.items())],  # noqa: UP007
@@ -54,14 +43,14 @@ def _named(given: object) -> object:
     if isinstance(given, str):
         given = [given]
     if isinstance(given, list) and all(isinstance(one, str) for one in given):
-        names = names_of(given)
+        names = forms.names_of(given)
         if twice := [name for name in names if names.count(name) > 1]:
             raise ValueError(f"{twice[0]!r} is listed twice: give names of your own, as in {{mine: …}}")
         return dict(zip(names, given, strict=True))
     return given
 
 
-class SuiteForm(Form):
+class SuiteForm(forms.Form):
     """A suite of requirements: what is tested, on what, and what must hold.
 
     Keys:
@@ -79,26 +68,27 @@ class SuiteForm(Form):
     """
 
     sendable = frozenset({"suite", "about", "seed", "passes", "models", "data", "defaults", "requirements"})
-    suite: Text | None = None
-    about: Text | None = None
-    base: Text | None = None
+    suite: forms.Text | None = None
+    about: forms.Text | None = None
+    base: forms.Text | None = None
     seed: int = Field(default=0, ge=0, lt=2**63)
     passes: int = Field(default=0, ge=0)
     # YAML makes a plain off into False.
-    gate: Annotated[Text, BeforeValidator(lambda given: OFF if given is False else given)] = STREET
+    gate: Annotated[forms.Text, BeforeValidator(lambda given: OFF if given is False else given)] = STREET
     models: Annotated[
-        dict[Name, Annotated[ModelForm, Or(TEXT_SCHEMA)]],
+        dict[forms.Name, Annotated[forms.ModelForm, forms.Or(forms.TEXT_SCHEMA)]],
         BeforeValidator(_named),
-        Or(TEXT_SCHEMA, {"type": "array", "items": TEXT_SCHEMA, "minItems": 1}),
+        forms.Or(forms.TEXT_SCHEMA, {"type": "array", "items": forms.TEXT_SCHEMA, "minItems": 1}),
     ] = Field(min_length=1)
     data: Annotated[
-        dict[Name, Annotated[DataForm, Or(TEXT_SCHEMA)]],
+        dict[forms.Name, Annotated[forms.DataForm, forms.Or(forms.TEXT_SCHEMA)]],
         BeforeValidator(_named),
-        Or(TEXT_SCHEMA, {"type": "array", "items": TEXT_SCHEMA, "minItems": 1}),
+        forms.Or(forms.TEXT_SCHEMA, {"type": "array", "items": forms.TEXT_SCHEMA, "minItems": 1}),
     ] = Field(default_factory=dict)
-    defaults: DefaultsForm = Field(default_factory=DefaultsForm)
+    defaults: forms.DefaultsForm = Field(default_factory=forms.DefaultsForm)
     requirements: dict[
-        Name, Annotated[RequirementForm, BeforeValidator(_short_requirement), Or(TEXT_SCHEMA)]
+        forms.Name,
+        Annotated[RequirementForm, BeforeValidator(_short_requirement), forms.Or(forms.TEXT_SCHEMA)],
     ] = Field(min_length=1)
 
 

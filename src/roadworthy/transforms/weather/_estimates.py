@@ -97,7 +97,7 @@ def _receding(depth: Map, labels: LabelMap, image: Image) -> Map:
     share = ((standing | coarse.mask("terrain")) & ~sky).astype(np.float32)
     grey = np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), np.uint8)
     size = max(3, columns // 6) | 1, max(3, columns // 5) | 1
-    # Specks between the samples have no woods around them: a twig before the sky.
+    # Where no sample near is of woods, as at a twig before the sky, it is as far away as woods are at most.
     even = 1 / np.clip(along_edges(1 / np.maximum(found, 1), grey, size, _N.even, share), 1 / _WOODS, 1)
     return np.where(labels.mask("tree", "building", "terrain", VOID), even, depth).astype(np.float32)
 
