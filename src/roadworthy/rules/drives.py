@@ -61,7 +61,7 @@ _MOVED = (
 _BRAKES = 3.0  # m/s² of a vehicle ahead that brakes
 _LATELY, _MOVES = 15, 0.3  # rows, of a second or so, and metres
 _SLOWEST = 3.0  # m/s of a vehicle that drives
-_STANDS, _DRIVES = 0.5, 1.0  # m/s
+_STANDS = 0.5  # m/s
 _STRONG = 3.5  # m/s² of the braking that is lacking
 _STOPPED = "distance left before it where the vehicle stands, and below 0 the braking that is lacking"
 _JUDGED = ("signal", "stop", "clearance", "collision", "lane", "headway")
@@ -426,10 +426,9 @@ class _Changed:
         if self.kind == "lane":
             return self.signal("lateral_clearance")
         if self.kind == "headway":
-            self.nothing = "no vehicle drives ahead after the change"
-            drives = self.signal("lead_speed") >= _DRIVES
-            apart = np.where(drives, self.signal("headway") / np.maximum(self.speed, 0.1), math.inf)
-            return np.where(self.event("collision"), 0.0, apart)
+            self.nothing = "no vehicle is ahead after the change"
+            apart = self.signal("headway") / np.maximum(self.speed, 0.1)
+            return np.where(self.event("collision"), 0.0, np.where(np.isnan(apart), math.inf, apart))
         if self.kind == "stop":
             self.nothing = "there is nothing to stop before"
             stood = np.where(self.speed < _STANDS, self.ahead, np.minimum(self.ahead, -lacking))
