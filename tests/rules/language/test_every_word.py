@@ -21,7 +21,7 @@ UNSAID = {
     "ego-vehicle", "must", "may", "speed", "steering", "acceleration", "be", "go", "keep", "to", "by",
     "at", "more",
     # A quantity without a bound is the least that is asked for; what is kept is the same.
-    "at least", "more than", "at most", "same",
+    "at least", "more than", "at most", "less than", "same",
 }  # fmt: skip
 """What a reading has, too, where no word says it."""
 STILL_SAID = {
@@ -30,7 +30,7 @@ STILL_SAID = {
     ("original", "of the original"), ("pedestrian", "what changed"), ("near", "what changed"),
     ("be", "be limit"), ("be", "be cap"), ("ahead", "front the ego-vehicle"), ("at", "dusk"), ("in", "in"),
     ("are", "replace"), ("with", "remove"), ("before", "of the speed before"), ("is", "be not suppose to"),
-    ("lightly", "light"), ("from", "from the original steering angle"),
+    ("lightly", "light"), ("from", "from the original steering angle"), ("in", "summer"), ("is", "replace"),
 }  # fmt: skip
 """Words without which the same is said, if in bad English: "no pedestrian on the road", "at least half"."""
 NONSENSE = "blorf"
@@ -433,6 +433,14 @@ REFUSED = (
     ("If snow covers half of the road, slow down.", "half of"),
     ("If snow covers no road, speed up.", "no road"),
     ("If no lane has a car, speed up.", "no lane"),
+    # Whose it is, and what a later block is compared with.
+    ("If a car and a pedestrian crossing the road appear, slow down.", "crossing"),
+    ("If a truck and a car parked on the roadside are ahead, slow down.", "parked"),
+    ("If a cyclist approaches him, slow down.", "him"),
+    ("If a pedestrian appears, slow down. Furthermore, if it rains, slow down.", "it rains"),
+    ("If a pedestrian appears, slow down. Moreover, if it rains, slow down more.", "it rains"),
+    ("If a car appears, slow down. If a truck appears, slow down by 30%.", "a truck appears"),
+    ("If a car is 20 m ahead, slow down. If it is replaced by a truck, slow down more.", "it"),
 )
 
 

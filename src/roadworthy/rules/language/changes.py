@@ -40,6 +40,7 @@ def read_condition(words: Words, earlier: Sequence[Sequence[SceneChange]] = ()) 
         reader.result.infer(change)
     reader.condition()
     reader.result.check_bound(words)
+    reader.result.refers = bool(reader.again) or any(besides)
     if any(one in reader.latest for one in reader.again) and not any(besides):
         for change in reader.latest:  # so is what stood beside what gets closer
             if change not in reader.again:
@@ -276,7 +277,7 @@ class _ConditionReader(EventReader):
         inner = self.modified(things)
         if len(things) == 1 and self.is_ego(things[0]) and inner is None:
             self.result.bind(things[0].words, "ego-vehicle")
-            self.done_by_someone(self.group("what happens is not said"), ego=True)
+            self.done_by_someone(self.group("what happens is not said"))
             return
         if inner is not None:
             things = [dataclasses.replace(one, determiner="a") if self.is_ego(one) else one for one in things]
@@ -299,7 +300,7 @@ class _ConditionReader(EventReader):
         group = self.contrasted(group)
         if things[0].words[0].lower in ("someone", "somebody") and not group.passive and self.does(group):
             self.result.bind(things[0].words, "someone")
-            self.done_by_someone(group)
+            self.done_by_someone(group, ego=False)
             return
         for thing in things:
             self.noted(thing, group)

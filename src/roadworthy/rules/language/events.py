@@ -66,6 +66,8 @@ class EventReader(ExchangeReader):
             if phrases.verb_group(self.words, after) is None:
                 return None
             return self.tail()
+        if len(things) > 1:
+            raise own[:1].refuse("of which of them is this said?", ["a truck and a crossing pedestrian"])
         self.at = at
         verb = self.step()
         self.result.bind(verb, "add")
@@ -80,7 +82,7 @@ class EventReader(ExchangeReader):
 
     # --- what happens
 
-    def done_by_someone(self, group: phrases.VerbGroup, *, ego: bool = False) -> None:
+    def done_by_someone(self, group: phrases.VerbGroup, *, ego: bool = True) -> None:
         """Read "you see a pedestrian", "we remove the lane lines", "the ego-vehicle drives at night"."""
         self.by_us = True
         lemma = group.lemma
@@ -462,8 +464,9 @@ class EventReader(ExchangeReader):
         drives = any(self.resolved(one).element == "vehicle" for one in things)
         if group.passive or (drives and target is not None and not self.is_ego(target)):
             raise group.words.refuse("where it is then is not said", ["appears ahead", "gets closer"])
-        if target is not None:
-            self.result.bind(target.words, target.element or "ego-vehicle")
+        place = None
+        if target is not None and self.is_ego(target):
+            self.result.bind(target.words, "ego-vehicle")
         known = [thing for thing in things if self.refers(thing)]
         if known and (target is None or self.is_ego(target)):
             self.result.bind(group.words, "closer")
@@ -472,10 +475,11 @@ class EventReader(ExchangeReader):
             return
         tail = self.tail()
         self._check_manner(things, group, tail)
+        if target is not None and not self.is_ego(target):
+            if not target.element:
+                self.antecedent(target)
+            place = self.place([phrases.Phrase("beside", "beside", target.words, target)])
         for thing in things:
-            place = None
-            if target is not None and not self.is_ego(target):
-                place = PlacePhrase("beside", target.element, target.properties)
             self.put("add", thing, joined(inner, tail), group.words, place)
 
     def _remove(self, things: list[NounReading], group: phrases.VerbGroup, inner: Tail | None) -> None:
