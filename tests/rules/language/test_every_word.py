@@ -31,6 +31,7 @@ STILL_SAID = {
     ("be", "be limit"), ("be", "be cap"), ("ahead", "front the ego-vehicle"), ("at", "dusk"), ("in", "in"),
     ("are", "replace"), ("with", "remove"), ("before", "of the speed before"), ("is", "be not suppose to"),
     ("lightly", "light"), ("from", "from the original steering angle"), ("in", "summer"), ("is", "replace"),
+    ("are", "be not allow to"),
 }  # fmt: skip
 """Words without which the same is said, if in bad English: "no pedestrian on the road", "at least half"."""
 NONSENSE = "blorf"
@@ -433,6 +434,11 @@ REFUSED = (
     ("If snow covers half of the road, slow down.", "half of"),
     ("If snow covers no road, speed up.", "no road"),
     ("If no lane has a car, speed up.", "no lane"),
+    # How and where it is.
+    ("If a stop sign lies on the road, slow down.", "lies"),
+    ("If a child on a bike crosses the road, slow down.", "on a bike"),
+    ("If a car comes at us, slow down.", "at us"),
+    ("If a truck ahead and a car on the roadside are removed, keep your speed.", "and a car"),
     # Whose it is, and what a later block is compared with.
     ("If a car and a pedestrian crossing the road appear, slow down.", "crossing"),
     ("If a truck and a car parked on the roadside are ahead, slow down.", "parked"),

@@ -328,6 +328,7 @@ class _ConditionReader(EventReader):
         gone = found[0].lemma in SETS["remove"] | SETS["replace"] | SETS["vanish"]
         if found[0].lemma in SETS["lasting"] and not found[0].words[0].lower.endswith("s"):
             raise found[0].words.refuse("is this said of both?", ["a car brakes and a truck brakes"])
-        if gone and (things[0].definite or following[0].element in ("road", "lane", "sidewalk")):
+        both = found[0].words[0].lower in ("are", "were") and following[0].words[-1].tag == "NN"
+        if gone and (both or things[0].definite or following[0].element in ("road", "lane", "sidewalk")):
             reason = "what happens here is not said: a thing can be at one place only"
             raise self.words[self.at : following[1]].refuse(reason, ["on both sides"])

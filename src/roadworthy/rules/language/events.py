@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from roadworthy.rules.language import lexicon, phrases
-from roadworthy.rules.language.conditions import AND, UNDERSTOOD, PlacePhrase, Tail, joined
+from roadworthy.rules.language.conditions import AND, UNDERSTOOD, PlacePhrase, Tail, joined, stands
 from roadworthy.rules.language.lexicon import SETS
 from roadworthy.rules.language.nouns import SCENE, NounReading, is_environment
 from roadworthy.rules.language.weather import ExchangeReader
@@ -293,6 +293,7 @@ class EventReader(ExchangeReader):
         if inner is None or not goes or not any(one.position for one in tail.phrases):
             return inner
         left = [one for one in inner.phrases if one.position and one.thing and not self.is_ego(one.thing)]
+        left = [one for one in left if one.position not in ("on", "in") or not stands(one.thing.element)]
         for one in left:
             self.result.bind(one.words, "from there")
         return dataclasses.replace(inner, phrases=[one for one in inner.phrases if one not in left])
