@@ -434,7 +434,11 @@ REFUSED = (
     ("If snow covers half of the road, slow down.", "half of"),
     ("If snow covers no road, speed up.", "no road"),
     ("If no lane has a car, speed up.", "no lane"),
+    ("If the sky is not clear, slow down.", "is not clear"),
+    ("If the sky does not cloud over, speed up.", "does not cloud over"),
+    ("If a pedestrian no longer waits, speed up.", "no longer waits"),
     # How and where it is.
+    ("If a pedestrian appears by car, slow down.", "by car"),
     ("If a stop sign lies on the road, slow down.", "lies"),
     ("If a child on a bike crosses the road, slow down.", "on a bike"),
     ("If a car comes at us, slow down.", "at us"),

@@ -269,7 +269,7 @@ class EventReader(ExchangeReader):
                     self.some(first)
                 gone = gone or self.lower() in ("any", "anymore", "longer")
                 self.result.bind(self.step(2 if self.lower() == "any" else 1), "remove" if gone else "add")
-            if group.negated and not (lemma in SETS["is there"] or lemma in SETS["see"]):
+            if lemma == "wait" or (group.negated and lemma not in SETS["is there"] | SETS["see"]):
                 self.affirmed(group)
             tail = self._where(things, group)
             for thing in things:

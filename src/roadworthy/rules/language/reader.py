@@ -84,6 +84,8 @@ class Reader(ThingReader):
                     self.result.infer(one)  # what it stands beside is still there
             if (phrase.position, here.reference) == ("in", "line"):
                 raise phrase.words.refuse("what is in a line is not shown", ["on the line"])
+            if phrase.preposition == "by" and not thing.determiner and thing.words[-1].tag == "NN":
+                raise phrase.words.refuse("in it, or beside it?", [f"beside a {thing.words}"])
             if phrase.position in ("on", "in") and conditions.stands(here.reference):
                 if phrase.preposition != "at" or "color" in here.properties:
                     raise phrase.words.refuse("nothing can be put there", ["beside", "in front of"])

@@ -138,6 +138,8 @@ class WeatherReader(Reader):
         self.result.bind(words, "becomes")
         if lemma in lexicon.WEATHER_VERBS and thing.element == "weather":
             # "The sky clouds over."
+            self.affirmed(group)
+            self.some(thing)
             self.become(*lexicon.WEATHER_VERBS[lemma], None, words)
             self.leftover(self.tail())
             return
@@ -156,6 +158,8 @@ class WeatherReader(Reader):
             or lemma in SETS["vanish"] | {"stop", "clear", "end"} | SETS["remove"] - {"get"}
         ):
             if lemma == "clear" and thing.element == "weather":
+                self.affirmed(group)
+                self.some(thing)
                 self._turns("sunny", words)
                 return
             raise self.ended(thing.element, group.words)
