@@ -49,15 +49,8 @@ USUAL_AFTER = 2.0
 _LASTS = 0.5  # seconds for which somebody must slow down where a rule has no time
 _COMFORT, _LATEST, _DELAY = 3.0, 6.0, 0.7  # m/s² and seconds with which one stops for what is far, or near
 _CLEAR = 0.5  # metres that stay free between the ego-vehicle and what comes
-_MOVED = (
-    0.0,
-    3.0,
-    6.0,
-    10.0,
-    15.0,
-    -3.0,
-    -6.0,
-)  # metres, where no distance is said and something is in the way
+# Metres, where no distance is said and something is in the way.
+_MOVED = (0.0, 3.0, 6.0, 10.0, 15.0, -3.0, -6.0)
 _BRAKES = 3.0  # m/s² of a vehicle ahead that brakes
 _LATELY, _MOVES = 15, 0.3  # rows, of a second or so, and metres
 _SLOWEST = 3.0  # m/s of a vehicle that drives

@@ -92,11 +92,8 @@ class _ConditionReader(EventReader):
         elif self._imperative():
             self.done_by_someone(self.group())
         else:
-            if (
-                self.lower() == "it"
-                and not (self.earlier or self._it_sees())
-                and (wrong := self._misspelt(self.at + 1))
-            ):
+            nobody = self.lower() == "it" and not (self.earlier or self._it_sees())
+            if nobody and (wrong := self._misspelt(self.at + 1)):
                 # "If it is fogy": nothing was said that "it" could stand for, so the weather is meant.
                 raise wrong
             self._with_subject()
@@ -132,9 +129,7 @@ class _ConditionReader(EventReader):
             return self.over() or (self.lower() == "with" and self._environment_first())
         while (more := phrases.prepositional(self.words, stop)) is not None:
             stop = more[1]
-        after = stop + (
-            self.words[stop : stop + 1] != self.words[stop:stop] and self.words[stop].lower == ","
-        )
+        after = stop + (stop < len(self.words) and self.words[stop].lower == ",")
         if after < len(self.words) and phrase.preposition not in ("with", "for", "by"):
             self._fronted(stop, after)
             return True
@@ -258,11 +253,7 @@ class _ConditionReader(EventReader):
     def _with_subject(self) -> None:
         some = self.lower(1) in ("of", "half") or phrases.noun_begins(self.words, self.at + 1)
         some &= self.lower() == "one"  # "one of the trees" is nobody
-        if (
-            (self.lower() in SETS["actors"] and not some)
-            or self._it_sees()
-            or (self.lower() == "the" and self.lower(1) in SETS["actors"])
-        ):
+        if (self.lower(self.lower() == "the") in SETS["actors"] and not some) or self._it_sees():
             self.result.bind(self.step(2 if self.lower() == "the" else 1), "someone")
             self.done_by_someone(self.group("what happens is not said"))
             return

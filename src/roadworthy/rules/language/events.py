@@ -390,9 +390,8 @@ class EventReader(ExchangeReader):
             if any(self.resolved(one).element == "vehicle" for one in things):
                 raise group.words.refuse("who waits to cross is on foot", ["a pedestrian is waiting"])
         tail = self._crossed(group) or self.tail()
-        if group.about and not any(
-            one.position and one.thing and not self.is_ego(one.thing) for one in tail.phrases
-        ):
+        placed = [one for one in tail.phrases if one.position and one.thing and not self.is_ego(one.thing)]
+        if group.about and not placed:
             kerb = NounReading("sidewalk", group.words, {}, "the")
             tail.phrases.append(phrases.Phrase("on", "on", group.words, kerb))
         waits = group.lemma in ("wait", "stand", "stop")
@@ -406,11 +405,9 @@ class EventReader(ExchangeReader):
                 tail.phrases[number] = dataclasses.replace(phrase, position="on", thing=kerb)
             elif goes and phrase.preposition == "to" and element == "sidewalk":
                 raise phrase.words.refuse("where it goes is not shown: say where it is", ["on the left"])
-            elif (
-                phrase.preposition == "along"
-                and element == "road"
-                and group.lemma in SETS["rides"] | {"move"}
-            ):
+            elif (phrase.preposition, element) == ("along", "road") and group.lemma in SETS["rides"] | {
+                "move"
+            }:
                 tail.phrases[number] = dataclasses.replace(phrase, preposition="on")
             elif element == "crosswalk" and (group.about or (waits and phrase.preposition == "at")):
                 tail.phrases[number] = dataclasses.replace(phrase, position="beside")

@@ -424,9 +424,8 @@ def _gone(found: ConditionReading, gauge: Gauge) -> str:
         for name in filter(None, (one.target, one.replacement)) if one.op != "add" else ():
             thing, said = ontology().resolve_with_properties(name if gauge.thing == ANYTHING else gauge.thing)
             types = [told.get("type") for told in (one.properties, one.target_properties)]
-            new = (said.keys() & one.properties.keys()) - {
-                "type"
-            }  # "turns red": the red light was none before
+            # "Turns red": the red light was none before.
+            new = (said.keys() & one.properties.keys()) - {"type"}
             recoloured = one.target == one.replacement and types[0] == types[1] and not new
             if not recoloured and one.target not in CONDITIONS and ontology().is_a(name, thing.name):
                 return name

@@ -321,11 +321,8 @@ class ExchangeReader(WeatherReader):
         for one in tail.phrases:
             if one.preposition == "from" and one.value is not None:
                 self.result.bind(one.words, f"from {one.value[1]}")
-        places = [
-            one
-            for one in tail.phrases
-            if one is not new and one.position is not None and one.preposition != "from"
-        ] + ([] if inner is None else inner.phrases)
+        there = [one for one in tail.phrases if one is not new and one.position and one.preposition != "from"]
+        places = there + ([] if inner is None else inner.phrases)
         self.environments(places)
         two = inner is not None and [one for one in places if one not in inner.phrases]
         if two and inner and self.place(inner.phrases) != PlacePhrase() != self.place(two):
