@@ -232,9 +232,17 @@ def test_nobody_is_asked_to_stop_where_nobody_can_unless_he_drives_too_fast() ->
     assert found.status is Status.VIOLATED
 
 
-def test_where_nobody_drives_ahead_no_distance_is_kept() -> None:
+def test_a_vehicle_ahead_that_stands_is_one_to_keep_away_from() -> None:
+    changed = made_up(
+        [9, 9, 9, 9, 6, 3, 0, 0], headway=[40, 36, 32, 27, 9, 6, 4, 4], lead_speed=[9.0] + [0.0] * 7
+    )
+    found = judged_drive(plan_of("If the car ahead brakes, keep at least 2 s of distance."), CASE, changed)
+    assert (found.status, found.margin) == (Status.VIOLATED, pytest.approx(9 / 6 - 2))
+
+
+def test_where_nobody_is_ahead_no_distance_is_kept() -> None:
     alone = made_up([9.0] * 9, headway=[math.nan] * 9, lead_speed=[math.nan] * 9)
-    with pytest.raises(NotApplicable, match="no vehicle drives ahead after the change"):
+    with pytest.raises(NotApplicable, match="no vehicle is ahead after the change"):
         judged_drive(plan_of("If it rains, keep at least 2 s of distance."), CASE, alone)
 
 

@@ -49,19 +49,12 @@ USUAL_AFTER = 2.0
 _LASTS = 0.5  # seconds for which somebody must slow down where a rule has no time
 _COMFORT, _LATEST, _DELAY = 3.0, 6.0, 0.7  # m/s² and seconds with which one stops for what is far, or near
 _CLEAR = 0.5  # metres that stay free between the ego-vehicle and what comes
-_MOVED = (
-    0.0,
-    3.0,
-    6.0,
-    10.0,
-    15.0,
-    -3.0,
-    -6.0,
-)  # metres, where no distance is said and something is in the way
+# Metres, where no distance is said and something is in the way.
+_MOVED = (0.0, 3.0, 6.0, 10.0, 15.0, -3.0, -6.0)
 _BRAKES = 3.0  # m/s² of a vehicle ahead that brakes
 _LATELY, _MOVES = 15, 0.3  # rows, of a second or so, and metres
 _SLOWEST = 3.0  # m/s of a vehicle that drives
-_STANDS, _DRIVES = 0.5, 1.0  # m/s
+_STANDS = 0.5  # m/s
 _STRONG = 3.5  # m/s² of the braking that is lacking
 _STOPPED = "distance left before it where the vehicle stands, and below 0 the braking that is lacking"
 _JUDGED = ("signal", "stop", "clearance", "collision", "lane", "headway")
@@ -426,10 +419,9 @@ class _Changed:
         if self.kind == "lane":
             return self.signal("lateral_clearance")
         if self.kind == "headway":
-            self.nothing = "no vehicle drives ahead after the change"
-            drives = self.signal("lead_speed") >= _DRIVES
-            apart = np.where(drives, self.signal("headway") / np.maximum(self.speed, 0.1), math.inf)
-            return np.where(self.event("collision"), 0.0, apart)
+            self.nothing = "no vehicle is ahead after the change"
+            apart = self.signal("headway") / np.maximum(self.speed, 0.1)
+            return np.where(self.event("collision"), 0.0, np.where(np.isnan(apart), math.inf, apart))
         if self.kind == "stop":
             self.nothing = "there is nothing to stop before"
             stood = np.where(self.speed < _STANDS, self.ahead, np.minimum(self.ahead, -lacking))

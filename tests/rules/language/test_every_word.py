@@ -21,7 +21,7 @@ UNSAID = {
     "ego-vehicle", "must", "may", "speed", "steering", "acceleration", "be", "go", "keep", "to", "by",
     "at", "more",
     # A quantity without a bound is the least that is asked for; what is kept is the same.
-    "at least", "more than", "at most", "same",
+    "at least", "more than", "at most", "less than", "same",
 }  # fmt: skip
 """What a reading has, too, where no word says it."""
 STILL_SAID = {
@@ -30,7 +30,8 @@ STILL_SAID = {
     ("original", "of the original"), ("pedestrian", "what changed"), ("near", "what changed"),
     ("be", "be limit"), ("be", "be cap"), ("ahead", "front the ego-vehicle"), ("at", "dusk"), ("in", "in"),
     ("are", "replace"), ("with", "remove"), ("before", "of the speed before"), ("is", "be not suppose to"),
-    ("lightly", "light"), ("from", "from the original steering angle"),
+    ("lightly", "light"), ("from", "from the original steering angle"), ("in", "summer"), ("is", "replace"),
+    ("are", "be not allow to"),
 }  # fmt: skip
 """Words without which the same is said, if in bad English: "no pedestrian on the road", "at least half"."""
 NONSENSE = "blorf"
@@ -433,6 +434,23 @@ REFUSED = (
     ("If snow covers half of the road, slow down.", "half of"),
     ("If snow covers no road, speed up.", "no road"),
     ("If no lane has a car, speed up.", "no lane"),
+    ("If the sky is not clear, slow down.", "is not clear"),
+    ("If the sky does not cloud over, speed up.", "does not cloud over"),
+    ("If a pedestrian no longer waits, speed up.", "no longer waits"),
+    # How and where it is.
+    ("If a pedestrian appears by car, slow down.", "by car"),
+    ("If a stop sign lies on the road, slow down.", "lies"),
+    ("If a child on a bike crosses the road, slow down.", "on a bike"),
+    ("If a car comes at us, slow down.", "at us"),
+    ("If a truck ahead and a car on the roadside are removed, keep your speed.", "and a car"),
+    # Whose it is, and what a later block is compared with.
+    ("If a car and a pedestrian crossing the road appear, slow down.", "crossing"),
+    ("If a truck and a car parked on the roadside are ahead, slow down.", "parked"),
+    ("If a cyclist approaches him, slow down.", "him"),
+    ("If a pedestrian appears, slow down. Furthermore, if it rains, slow down.", "it rains"),
+    ("If a pedestrian appears, slow down. Moreover, if it rains, slow down more.", "it rains"),
+    ("If a car appears, slow down. If a truck appears, slow down by 30%.", "a truck appears"),
+    ("If a car is 20 m ahead, slow down. If it is replaced by a truck, slow down more.", "it"),
 )
 
 

@@ -102,6 +102,31 @@ def test_the_car_is_the_ego_vehicle_unless_another_was_spoken_of() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "change"),
+    [
+        (
+            "If a red light is ahead, stop. If it turns green, speed up.",
+            "add a green light in front of the ego-vehicle",
+        ),
+        (
+            "If a car stands on the roadside, slow down. If the car becomes a truck, slow down more.",
+            "add a truck on the sidewalk",
+        ),
+        (
+            "If a pedestrian crosses the road, slow down. If you approach him, slow down more.",
+            "add a pedestrian on the road, crossing, closer to the camera than before",
+        ),
+        (
+            "If a pedestrian is ahead, slow down. If a cyclist approaches him, slow down more.",
+            "add a pedestrian in front of the ego-vehicle; add a bicyclist beside the pedestrian",
+        ),
+    ],
+)
+def test_a_later_block_changes_what_an_earlier_one_brought(text: str, change: str) -> None:
+    assert "; ".join(map(str, parse(text).blocks[1].changes)) == change
+
+
+@pytest.mark.parametrize(
     ("text", "words"),
     [
         ("If a unicorn appears, the ego-vehicle should slow down.", "unicorn"),

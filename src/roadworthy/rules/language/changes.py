@@ -40,6 +40,7 @@ def read_condition(words: Words, earlier: Sequence[Sequence[SceneChange]] = ()) 
         reader.result.infer(change)
     reader.condition()
     reader.result.check_bound(words)
+    reader.result.refers = bool(reader.again) or any(besides)
     if any(one in reader.latest for one in reader.again) and not any(besides):
         for change in reader.latest:  # so is what stood beside what gets closer
             if change not in reader.again:
@@ -91,11 +92,8 @@ class _ConditionReader(EventReader):
         elif self._imperative():
             self.done_by_someone(self.group())
         else:
-            if (
-                self.lower() == "it"
-                and not (self.earlier or self._it_sees())
-                and (wrong := self._misspelt(self.at + 1))
-            ):
+            nobody = self.lower() == "it" and not (self.earlier or self._it_sees())
+            if nobody and (wrong := self._misspelt(self.at + 1)):
                 # "If it is fogy": nothing was said that "it" could stand for, so the weather is meant.
                 raise wrong
             self._with_subject()
@@ -131,9 +129,7 @@ class _ConditionReader(EventReader):
             return self.over() or (self.lower() == "with" and self._environment_first())
         while (more := phrases.prepositional(self.words, stop)) is not None:
             stop = more[1]
-        after = stop + (
-            self.words[stop : stop + 1] != self.words[stop:stop] and self.words[stop].lower == ","
-        )
+        after = stop + (stop < len(self.words) and self.words[stop].lower == ",")
         if after < len(self.words) and phrase.preposition not in ("with", "for", "by"):
             self._fronted(stop, after)
             return True
@@ -257,11 +253,7 @@ class _ConditionReader(EventReader):
     def _with_subject(self) -> None:
         some = self.lower(1) in ("of", "half") or phrases.noun_begins(self.words, self.at + 1)
         some &= self.lower() == "one"  # "one of the trees" is nobody
-        if (
-            (self.lower() in SETS["actors"] and not some)
-            or self._it_sees()
-            or (self.lower() == "the" and self.lower(1) in SETS["actors"])
-        ):
+        if (self.lower(self.lower() == "the") in SETS["actors"] and not some) or self._it_sees():
             self.result.bind(self.step(2 if self.lower() == "the" else 1), "someone")
             self.done_by_someone(self.group("what happens is not said"))
             return
@@ -276,7 +268,7 @@ class _ConditionReader(EventReader):
         inner = self.modified(things)
         if len(things) == 1 and self.is_ego(things[0]) and inner is None:
             self.result.bind(things[0].words, "ego-vehicle")
-            self.done_by_someone(self.group("what happens is not said"), ego=True)
+            self.done_by_someone(self.group("what happens is not said"))
             return
         if inner is not None:
             things = [dataclasses.replace(one, determiner="a") if self.is_ego(one) else one for one in things]
@@ -299,7 +291,7 @@ class _ConditionReader(EventReader):
         group = self.contrasted(group)
         if things[0].words[0].lower in ("someone", "somebody") and not group.passive and self.does(group):
             self.result.bind(things[0].words, "someone")
-            self.done_by_someone(group)
+            self.done_by_someone(group, ego=False)
             return
         for thing in things:
             self.noted(thing, group)
@@ -327,6 +319,7 @@ class _ConditionReader(EventReader):
         gone = found[0].lemma in SETS["remove"] | SETS["replace"] | SETS["vanish"]
         if found[0].lemma in SETS["lasting"] and not found[0].words[0].lower.endswith("s"):
             raise found[0].words.refuse("is this said of both?", ["a car brakes and a truck brakes"])
-        if gone and (things[0].definite or following[0].element in ("road", "lane", "sidewalk")):
+        both = found[0].words[0].lower in ("are", "were") and following[0].words[-1].tag == "NN"
+        if gone and (both or things[0].definite or following[0].element in ("road", "lane", "sidewalk")):
             reason = "what happens here is not said: a thing can be at one place only"
             raise self.words[self.at : following[1]].refuse(reason, ["on both sides"])

@@ -153,6 +153,7 @@ class ConditionReading:
         inference: The rules of Table 4 that gave the changes.
         bound: What each word gave to the reading, by its number in the rule.
         notes: Where less is shown than the words say, a sentence each.
+        refers: Whether it speaks of what an earlier block changed.
     """
 
     changes: list[SceneChange] = field(default_factory=list)
@@ -160,6 +161,7 @@ class ConditionReading:
     inference: list[str] = field(default_factory=list)
     bound: dict[int, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    refers: bool = False
 
     def bind(self, words: Words | None, gives: str) -> None:
         """Note what words gave to the reading."""

@@ -24,9 +24,8 @@ AWAY = re.compile(
 )
 """How far away a thing is that is added, or how far at most."""
 _IN_FRONT = re.compile(rf"\s*(?:in front|ahead) of (?!{_US}\b)", re.IGNORECASE)
-_LEADS = re.compile(
-    r"\b(?:and|while|if|when|there (?:is|are)),?\s*$", re.IGNORECASE
-)  # "and in 50 m there is"
+# "And in 50 m there is"
+_LEADS = re.compile(r"\b(?:and|while|if|when|there (?:is|are)),?\s*$", re.IGNORECASE)
 _NEAREST, _FARTHEST = 3.0, 100.0  # metres
 EXAMPLE = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down."
 """A rule that is understood."""

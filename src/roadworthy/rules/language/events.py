@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from roadworthy.rules.language import lexicon, phrases
-from roadworthy.rules.language.conditions import AND, UNDERSTOOD, PlacePhrase, Tail, joined
+from roadworthy.rules.language.conditions import AND, UNDERSTOOD, PlacePhrase, Tail, joined, stands
 from roadworthy.rules.language.lexicon import SETS
 from roadworthy.rules.language.nouns import SCENE, NounReading, is_environment
 from roadworthy.rules.language.weather import ExchangeReader
@@ -66,6 +66,8 @@ class EventReader(ExchangeReader):
             if phrases.verb_group(self.words, after) is None:
                 return None
             return self.tail()
+        if len(things) > 1:
+            raise own[:1].refuse("of which of them is this said?", ["a truck and a crossing pedestrian"])
         self.at = at
         verb = self.step()
         self.result.bind(verb, "add")
@@ -80,7 +82,7 @@ class EventReader(ExchangeReader):
 
     # --- what happens
 
-    def done_by_someone(self, group: phrases.VerbGroup, *, ego: bool = False) -> None:
+    def done_by_someone(self, group: phrases.VerbGroup, *, ego: bool = True) -> None:
         """Read "you see a pedestrian", "we remove the lane lines", "the ego-vehicle drives at night"."""
         self.by_us = True
         lemma = group.lemma
@@ -267,7 +269,7 @@ class EventReader(ExchangeReader):
                     self.some(first)
                 gone = gone or self.lower() in ("any", "anymore", "longer")
                 self.result.bind(self.step(2 if self.lower() == "any" else 1), "remove" if gone else "add")
-            if group.negated and not (lemma in SETS["is there"] or lemma in SETS["see"]):
+            if lemma == "wait" or (group.negated and lemma not in SETS["is there"] | SETS["see"]):
                 self.affirmed(group)
             tail = self._where(things, group)
             for thing in things:
@@ -291,6 +293,7 @@ class EventReader(ExchangeReader):
         if inner is None or not goes or not any(one.position for one in tail.phrases):
             return inner
         left = [one for one in inner.phrases if one.position and one.thing and not self.is_ego(one.thing)]
+        left = [one for one in left if one.position not in ("on", "in") or not stands(one.thing.element)]
         for one in left:
             self.result.bind(one.words, "from there")
         return dataclasses.replace(inner, phrases=[one for one in inner.phrases if one not in left])
@@ -387,9 +390,8 @@ class EventReader(ExchangeReader):
             if any(self.resolved(one).element == "vehicle" for one in things):
                 raise group.words.refuse("who waits to cross is on foot", ["a pedestrian is waiting"])
         tail = self._crossed(group) or self.tail()
-        if group.about and not any(
-            one.position and one.thing and not self.is_ego(one.thing) for one in tail.phrases
-        ):
+        placed = [one for one in tail.phrases if one.position and one.thing and not self.is_ego(one.thing)]
+        if group.about and not placed:
             kerb = NounReading("sidewalk", group.words, {}, "the")
             tail.phrases.append(phrases.Phrase("on", "on", group.words, kerb))
         waits = group.lemma in ("wait", "stand", "stop")
@@ -403,11 +405,9 @@ class EventReader(ExchangeReader):
                 tail.phrases[number] = dataclasses.replace(phrase, position="on", thing=kerb)
             elif goes and phrase.preposition == "to" and element == "sidewalk":
                 raise phrase.words.refuse("where it goes is not shown: say where it is", ["on the left"])
-            elif (
-                phrase.preposition == "along"
-                and element == "road"
-                and group.lemma in SETS["rides"] | {"move"}
-            ):
+            elif (phrase.preposition, element) == ("along", "road") and group.lemma in SETS["rides"] | {
+                "move"
+            }:
                 tail.phrases[number] = dataclasses.replace(phrase, preposition="on")
             elif element == "crosswalk" and (group.about or (waits and phrase.preposition == "at")):
                 tail.phrases[number] = dataclasses.replace(phrase, position="beside")
@@ -462,8 +462,9 @@ class EventReader(ExchangeReader):
         drives = any(self.resolved(one).element == "vehicle" for one in things)
         if group.passive or (drives and target is not None and not self.is_ego(target)):
             raise group.words.refuse("where it is then is not said", ["appears ahead", "gets closer"])
-        if target is not None:
-            self.result.bind(target.words, target.element or "ego-vehicle")
+        place = None
+        if target is not None and self.is_ego(target):
+            self.result.bind(target.words, "ego-vehicle")
         known = [thing for thing in things if self.refers(thing)]
         if known and (target is None or self.is_ego(target)):
             self.result.bind(group.words, "closer")
@@ -472,10 +473,11 @@ class EventReader(ExchangeReader):
             return
         tail = self.tail()
         self._check_manner(things, group, tail)
+        if target is not None and not self.is_ego(target):
+            if not target.element:
+                self.antecedent(target)
+            place = self.place([phrases.Phrase("beside", "beside", target.words, target)])
         for thing in things:
-            place = None
-            if target is not None and not self.is_ego(target):
-                place = PlacePhrase("beside", target.element, target.properties)
             self.put("add", thing, joined(inner, tail), group.words, place)
 
     def _remove(self, things: list[NounReading], group: phrases.VerbGroup, inner: Tail | None) -> None:

@@ -499,7 +499,9 @@ def _unknown(words: Words, at: int) -> Exception:
     while stop < len(words) and words[stop].tag in _MODIFIER_TAGS and stop - at < _LONGEST:
         stop += 1
     nouns = [number for number in range(at, stop) if words[number].tag in SETS["nouns"]]
-    head = nouns[-1] if nouns else min(at, len(words) - 1)
+    # "Aliens land": what stands after a plural is rather a verb.
+    many = [number for number in nouns if words[number].tag in ("NNS", "NNPS")]
+    head = (many[:1] or nouns[-1:] or [min(at, len(words) - 1)])[0]
     phrase = words[at : max(stop, at + 1)]
     known = {name[0]: meaning[0] for name, meaning in _phrases(ontology()).items() if len(name) == 1}
     mistyped = [known[name] for name in get_close_matches(words[head].lower, known, n=2, cutoff=0.8)]

@@ -404,14 +404,12 @@ def _apart(
     condition: Words, outcome: Words, found: ConditionReading, came: ExpectedOutcome, earlier: Sequence[Block]
 ) -> RuleError | None:
     """Return what is wrong with a block that goes on with none before and is compared with the last."""
-    before = {name for block in earlier for one in block.changes for name in (one.target, one.replacement)}
-    if came.comparative:
-        spoken = came.expectation.output == earlier[-1].expectation.output
-        return None if spoken else outcome.refuse("the block before does not speak of this", ["slow down"])
+    if came.comparative and came.expectation.output != earlier[-1].expectation.output:
+        return outcome.refuse("the block before does not speak of this", ["slow down"])
     since = max(stop for _, stop in (*earlier[-1].condition, *earlier[-1].outcome))
-    said = outcome.text[since : max(condition.span[1], outcome.span[1])]
-    known = before - {*CONDITIONS}
-    if _LINKED.search(said) or any(one.comparative or one.target in known for one in found.changes):
+    linked = _LINKED.search(outcome.text, since, max(condition.span[1], outcome.span[1]))
+    besides = linked is not None and linked.end() <= condition.span[0]
+    if found.refers or (not besides and (came.comparative or linked)):
         return None
     return condition.refuse(
         "this would be compared with the block before: write a rule for each", ["if it also"]
@@ -426,9 +424,8 @@ def _gone(found: ConditionReading, gauge: Gauge) -> str:
         for name in filter(None, (one.target, one.replacement)) if one.op != "add" else ():
             thing, said = ontology().resolve_with_properties(name if gauge.thing == ANYTHING else gauge.thing)
             types = [told.get("type") for told in (one.properties, one.target_properties)]
-            new = (said.keys() & one.properties.keys()) - {
-                "type"
-            }  # "turns red": the red light was none before
+            # "Turns red": the red light was none before.
+            new = (said.keys() & one.properties.keys()) - {"type"}
             recoloured = one.target == one.replacement and types[0] == types[1] and not new
             if not recoloured and one.target not in CONDITIONS and ontology().is_a(name, thing.name):
                 return name

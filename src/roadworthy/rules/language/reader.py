@@ -67,8 +67,8 @@ class Reader(ThingReader):
                 self._check_one(thing)
                 here = PlacePhrase(phrase.position, change.target, change.properties)
             elif self.is_ego(thing):
-                if phrase.preposition in speech.SIDES or "position" in thing.properties:
-                    raise phrase.words.refuse("which side of us is not shown", ["in the right lane"])
+                if phrase.preposition in (*speech.SIDES, "at") or "position" in thing.properties:
+                    raise phrase.words.refuse("where this is from us is not shown", ["in the right lane"])
                 here = PlacePhrase(phrase.position, "ego-vehicle")
             else:
                 here = PlacePhrase(phrase.position, thing.element, thing.properties)
@@ -84,6 +84,8 @@ class Reader(ThingReader):
                     self.result.infer(one)  # what it stands beside is still there
             if (phrase.position, here.reference) == ("in", "line"):
                 raise phrase.words.refuse("what is in a line is not shown", ["on the line"])
+            if phrase.preposition == "by" and not thing.determiner and thing.words[-1].tag == "NN":
+                raise phrase.words.refuse("in it, or beside it?", [f"beside a {thing.words}"])
             if phrase.position in ("on", "in") and conditions.stands(here.reference):
                 if phrase.preposition != "at" or "color" in here.properties:
                     raise phrase.words.refuse("nothing can be put there", ["beside", "in front of"])
@@ -239,12 +241,19 @@ class Reader(ThingReader):
         elsewhere = "direction" in where.properties or where.reference == "sidewalk"
         if elsewhere and thing.element == "vehicle" and self._pose(thing, None):
             raise thing.words.refuse("this is seen of one that drives as we do", ["a car brakes ahead"])
-        for number, word in enumerate(self.words[: self.at] if op == "add" and self.moves(thing) else ()):
-            if word.index > thing.words[-1].index and word.lemma in ("lie", "sit"):
-                reason = "who comes stands or walks, and what comes stands on its wheels"
+        for number, word in enumerate(
+            self.words[: self.at] if op == "add" and conditions.stands(thing.element) else ()
+        ):
+            after = word.index > thing.words[-1].index and thing.element != "traffic cone"
+            if after and word.lemma in ("lie", "sit"):
+                reason = "who comes stands or walks, and what comes stands upright"
                 raise self.words[number : number + 1].refuse(reason, ["is", "stands"])
             near = range(thing.words[0].index, thing.words[-1].index + 3)
-            if word.index in near and word.lower == "parked" and thing.element != "vehicle":
+            if (
+                word.index in near
+                and word.lower == "parked"
+                and thing.element in ("pedestrian", "bicyclist", "dog")
+            ):
                 raise self.words[number : number + 1].refuse("who rides is seen with it", ["a cyclist is"])
         waits = self._pose(thing, where.reference) == "waiting" or not self.moves(thing)
         at = [one.thing.element for one in tail.phrases if one.preposition == "at" and one.thing]

@@ -81,9 +81,8 @@ def splits(piece: Words) -> Iterator[tuple[Words, Words]]:
                 yield from _moved_over(piece[:number], piece[stop:])
                 cut = next((n for n in range(stop, len(piece)) if piece[n].lower == ","), 0)
                 late = cut and piece[cut + 1 : cut + 2] and piece[cut + 1].lower in ("by", "but", "to")
-                if late or (
-                    cut and piece[number - 1].lower == ","
-                ):  # "the car should, if it rains, slow down"
+                # "The car should, if it rains, slow down"
+                if late or (cut and piece[number - 1].lower == ","):
                     around = trimmed(piece[:number]).items + piece[cut + 1 :].items
                     yield piece[stop:cut], Words(piece.text, around)
         for number in range(1, len(piece)):
@@ -179,9 +178,8 @@ def _without_marker(piece: Words) -> Iterator[tuple[Words, Words]]:
         between = next(
             (n for n in range(number + 1, len(piece)) if piece[n].tag == "MD" or piece[n].lower == "by"), 0
         )
-        if between and preposition(
-            piece, number
-        ):  # "the speed | in fog | should …", "slow down | in fog | by …"
+        # "The speed | in fog | should …", "slow down | in fog | by …"
+        if between and preposition(piece, number):
             yield piece[number:between], Words(piece.text, piece[:number].items + piece[between:].items)
     for number in range(1, len(piece)):
         if piece[number].lower in SETS["cut"] and number + 1 < len(piece) and piece[number + 1].tag != "MD":

@@ -11,12 +11,13 @@ from roadworthy.errors import RuleError
 from roadworthy.ontology import CONDITIONS, ontology
 from roadworthy.rules.language import lexicon
 from roadworthy.rules.language.conditions import AND, INSTEAD, UNDERSTOOD, PlacePhrase, Tail
+from roadworthy.rules.language.distances import AWAY
 from roadworthy.rules.language.lexicon import SETS
 from roadworthy.rules.language.nouns import SCENE, NounReading, is_environment, noun_phrase
 from roadworthy.rules.language.phrases import Phrase, VerbGroup, after_fillers, prepositional, verb_group
 from roadworthy.rules.language.reader import Reader
 from roadworthy.rules.language.words import Words
-from roadworthy.rules.reading import Comparative, thing_in_words
+from roadworthy.rules.reading import Comparative, SceneChange, thing_in_words
 
 Value = tuple[str, str]
 """A property and what it is: ("color", "red")."""
@@ -137,6 +138,8 @@ class WeatherReader(Reader):
         self.result.bind(words, "becomes")
         if lemma in lexicon.WEATHER_VERBS and thing.element == "weather":
             # "The sky clouds over."
+            self.affirmed(group)
+            self.some(thing)
             self.become(*lexicon.WEATHER_VERBS[lemma], None, words)
             self.leftover(self.tail())
             return
@@ -155,6 +158,8 @@ class WeatherReader(Reader):
             or lemma in SETS["vanish"] | {"stop", "clear", "end"} | SETS["remove"] - {"get"}
         ):
             if lemma == "clear" and thing.element == "weather":
+                self.affirmed(group)
+                self.some(thing)
                 self._turns("sunny", words)
                 return
             raise self.ended(thing.element, group.words)
@@ -316,11 +321,8 @@ class ExchangeReader(WeatherReader):
         for one in tail.phrases:
             if one.preposition == "from" and one.value is not None:
                 self.result.bind(one.words, f"from {one.value[1]}")
-        places = [
-            one
-            for one in tail.phrases
-            if one is not new and one.position is not None and one.preposition != "from"
-        ] + ([] if inner is None else inner.phrases)
+        there = [one for one in tail.phrases if one is not new and one.position and one.preposition != "from"]
+        places = there + ([] if inner is None else inner.phrases)
         self.environments(places)
         two = inner is not None and [one for one in places if one not in inner.phrases]
         if two and inner and self.place(inner.phrases) != PlacePhrase() != self.place(two):
@@ -379,7 +381,7 @@ class ExchangeReader(WeatherReader):
         self.check_earlier(old)
         self.check_amount(old)
         self.check_alone(new)
-        old = self.resolved(old)
+        said, old = old, self.resolved(old)
         new = self.resolved(new)
         self.check_element(new)
         self.check_element(old)
@@ -392,7 +394,18 @@ class ExchangeReader(WeatherReader):
         replaced = {"replacement": new.element, "target_properties": old.properties, "part": old.part_changed}
         where = place or PlacePhrase()
         self.check_painted(old, where)
-        self.result.infer(where.changed("replace", old.element, new.properties, **replaced))
+        self._instead(said, where.changed("replace", old.element, new.properties, **replaced))
+
+    def _instead(self, said: NounReading, change: SceneChange) -> None:
+        """Make a thing another one: what an earlier block brought comes as that one, to its place."""
+        brought = [one for one in self.meant(said) if one.op == "add"] if self.refers(said) else []
+        if brought and (change.position or AWAY.search(self.words.text[: said.words[0].start])):
+            raise said.words.refuse("where it is then is not clear: write a rule for each", ["appears ahead"])
+        for before in brought:
+            new = {"target": change.replacement, "properties": change.properties, "pose": ""}
+            self.result.infer(dataclasses.replace(before, **new))
+        if not brought:
+            self.result.infer(change)
 
     def _other_value(
         self, thing: NounReading, value: Value, old: Value | None, words: Words, place: PlacePhrase | None
@@ -401,7 +414,7 @@ class ExchangeReader(WeatherReader):
         self.some(thing)
         self.check_earlier(thing)
         self.check_amount(thing)
-        thing = self.resolved(thing)
+        said, thing = thing, self.resolved(thing)
         key, name = value
         known = ontology().resolve(thing.element).properties
         if key not in known or name not in known[key]:
@@ -417,7 +430,8 @@ class ExchangeReader(WeatherReader):
         given = {"replacement": thing.element, "target_properties": target, "part": thing.part_changed}
         where = place or PlacePhrase()
         self.check_painted(thing, where)
-        self.result.infer(where.changed("replace", thing.element, {**thing.properties, key: name}, **given))
+        new = {**thing.properties, key: name}
+        self._instead(said, where.changed("replace", thing.element, new, **given))
 
     def _skip_aspect(self) -> None:
         """Step over "its colour" in "changes its colour from green to red"."""
