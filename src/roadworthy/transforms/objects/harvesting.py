@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,7 +26,7 @@ from roadworthy.labelling import as_needed, is_estimated
 from roadworthy.labelling.cache import Arrays, cached
 from roadworthy.transforms.objects.cutting import Refusal, covered, harvest_frame, has_both_lamps
 from roadworthy.transforms.objects.gallery import CutOut, Gallery
-from roadworthy.transforms.perspective import Perspective
+from roadworthy.transforms.perspective import Perspective, real_height
 from roadworthy.transforms.wording import Numbers
 
 _N = Numbers("harvesting")
@@ -68,12 +69,13 @@ class OwnThings:
         return [one for one in self.gallery if abs(self.places[one.name] - here) > apart]
 
     def horizon(self, frame: Frame) -> float | None:
-        """Return the usual horizon around a frame, whose own is a guess where the road bends; None of few."""
+        """Return the horizon, half as the frames around say, as its own is a guess where the road bends."""
         here = self.ids.get(frame.id)
         if here is None or len(self.horizons) < _AROUND:
             return None
         near = sorted(self.horizons, key=lambda number: abs(number - here))[:_AROUND]
-        return frame.height * float(np.median([self.horizons[number] for number in near]))
+        usual = frame.height * float(np.median([self.horizons[number] for number in near]))
+        return (usual + Perspective.of(frame).horizon) / 2
 
 
 def things_for(frame: Frame) -> list[CutOut]:
@@ -175,7 +177,8 @@ def _recipe() -> str:
     """Return what tells this way of cutting things out from any other: the source of what does it."""
     here = Path(__file__)
     sources = (here, here.with_name("cutting.py"), here.with_name("surroundings.py"))
-    return " ".join(sha256_of(one) for one in (*sources, here.parents[1] / "perspective.py"))
+    names = ("perspective.py", "believable.yaml")
+    return " ".join(sha256_of(one) for one in (*sources, *(here.parents[1] / name for name in names)))
 
 
 def _packed(frame: Frame) -> Arrays:
@@ -185,8 +188,12 @@ def _packed(frame: Frame) -> Arrays:
     for _, one in harvest_frame(frame, ELEMENTS, smallest=smallest, source=""):
         if isinstance(one, Refusal) or not _good(one):
             continue
-        if one.element == "pedestrian" and one.shape[0] < _N.smallest_person * frame.height:
-            continue
+        if one.element == "pedestrian":
+            if one.shape[0] < _N.smallest_person * frame.height:
+                continue
+            # How high the ground says that one is errs by more than people differ.
+            usual = real_height("pedestrian") or one.height
+            one = dataclasses.replace(one, height=usual + _N.differ * (one.height - usual))
         arrays[f"pixels{len(facts)}"] = one.rgba
         facts.append({**one.facts(), "ambience": one.ambience, "bearing": one.bearing})
     horizon = np.array(Perspective.of(frame).horizon / frame.height)
