@@ -7,7 +7,6 @@ import numpy as np
 
 from roadworthy.frames import Frame
 from roadworthy.images import Mask
-from roadworthy.labelling import is_estimated
 from roadworthy.transforms.objects.camera_look import look_of
 from roadworthy.transforms.objects.placement import CutOutPlace
 from roadworthy.transforms.objects.request import Edited, parts_of, window_of
@@ -74,11 +73,10 @@ def _unfit_size(site: GroundSurroundings, place: CutOutPlace) -> str:
 
 def _treads_on_things(site: GroundSurroundings, place: CutOutPlace) -> bool:
     """Return whether a post, a fence or a wall is labelled at somebody's feet, or just beside them."""
-    high, bottom = place.window[3] - place.window[1], place.window[3]
-    beside, above, below = (max(1, round(share * high)) for share in (_N.feet_beside, _N.feet_above, _N.feet_below))
-    low, end = max(0, place.foot[0] - beside), place.foot[1] + beside
-    around = site.is_any(GROUND)[site.labels.ids[bottom - above : bottom + below, low:end]]
-    return bool(around.mean() < _N.free)
+    (low, end), bottom = place.foot, place.window[3]
+    near = max(1, round(_N.near_feet * (bottom - place.window[1])))
+    around = site.labels.ids[bottom - near : bottom + max(1, near // 2), max(0, low - near) : end + near]
+    return bool(site.is_any(GROUND)[around].mean() < _N.free)
 
 
 def unfit_model(frame: Frame, edited: Edited) -> str:
