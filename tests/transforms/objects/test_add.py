@@ -451,7 +451,7 @@ def test_estimated_labels_that_contradict_themselves_tell_no_roadside(
     assert note_of(PERSON(frame.replace(metadata=estimated), seed, measure=False)) == note_of(after)
     blurred = frame.replace(image=cv2.GaussianBlur(frame.image, (0, 0), 2.0), metadata=estimated)
     ids = frame.label_map.ids.copy()
-    ids[top : (top + bottom) // 2, left:right] = frame.label_map.classes.index("road")
+    ids[bottom - 10 : bottom - 3, left - 30 : right + 30] = frame.label_map.classes.index("road")
     behind = frame.replace(labels=LabelMap(ids, frame.label_map.classes), metadata=estimated)
     for wrong in (blurred, behind):
         with pytest.raises(NotApplicable, match="labels cannot be trusted to tell where the road ends"):
