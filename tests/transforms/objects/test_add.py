@@ -446,7 +446,7 @@ def test_estimated_labels_that_contradict_themselves_tell_no_roadside(
 ) -> None:
     frame, after, seed = believed
     monkeypatch.setattr(compositing, "unfit_place", lambda *_: "")
-    left, top, right, bottom = note_of(after)["box"]
+    left, _, right, bottom = note_of(after)["box"]
     estimated = {"labels_from": "street (estimated)"}
     assert note_of(PERSON(frame.replace(metadata=estimated), seed, measure=False)) == note_of(after)
     blurred = frame.replace(image=cv2.GaussianBlur(frame.image, (0, 0), 2.0), metadata=estimated)

@@ -38,10 +38,8 @@ def unfit_place(site: GroundSurroundings, place: CutOutPlace) -> str:
     one = place.cut_out
     if one.element == "vehicle" and abs(one.bearing) > _N.askew and place.distance < _N.far:
         return "no vehicle of this data is seen from straight behind, as one so near would be"
-    if one.element in ("pedestrian", "bicyclist") and (reason := _unfit_size(site, place)):
+    if one.element in ("pedestrian", "bicyclist") and (reason := _unfit_person(site, place)):
         return reason
-    if one.element == "pedestrian" and _treads_on_things(site, place):
-        return "something stands where its feet would be"
     red, green, blue = site.ground_color(place.window, one.height)
     bottom, deep = place.window[3], max(2, (place.window[3] - place.window[1]) // 12)
     stood_on = site.frame.image[max(0, bottom - deep) : bottom + deep, slice(*place.foot)]
@@ -50,10 +48,14 @@ def unfit_place(site: GroundSurroundings, place: CutOutPlace) -> str:
     return "the sun blinds the camera where it would stand" if blinded else ""
 
 
-def _unfit_size(site: GroundSurroundings, place: CutOutPlace) -> str:
-    """Return why somebody would be a giant or a dwarf: what tells how large things are says otherwise."""
+def _unfit_person(site: GroundSurroundings, place: CutOutPlace) -> str:
+    """Return why somebody would tread on things, or be a giant or a dwarf beside what is there."""
     unknown = "how large things are is not known: {} otherwise"
-    high, below = place.window[3] - place.window[1], place.window[3] - site.view.horizon
+    (low, end), bottom, high = place.foot, place.window[3], place.window[3] - place.window[1]
+    near, below = max(1, round(_N.near_feet * high)), bottom - site.view.horizon
+    around = site.labels.ids[bottom - near : bottom + max(1, near // 2), max(0, low - near) : end + near]
+    if site.is_any(GROUND)[around].mean() < _N.free:
+        return "something stands where its feet would be"
     least, ends = int(_N.speck * site.labels.ids.size), site.frame.height * (1 - _N.level)
     told = False
     for word, (slim, stout) in _SHAPES.items():
@@ -67,16 +69,8 @@ def _unfit_size(site: GroundSurroundings, place: CutOutPlace) -> str:
             if word == "vehicle" and high / seen * min(1.0, foot / below) > _N.taller:
                 return "it would be a giant beside the vehicles in the frame"
             told |= high / seen * foot / below > 1 / _N.like
-    alone = Perspective.of(site.frame).metres(high, place.window[3]) / place.cut_out.height
+    alone = Perspective.of(site.frame).metres(high, bottom) / place.cut_out.height
     return "" if told or 1 / _N.agrees < alone < _N.agrees else unknown.format("the frames around tell")
-
-
-def _treads_on_things(site: GroundSurroundings, place: CutOutPlace) -> bool:
-    """Return whether a post, a fence or a wall is labelled at somebody's feet, or just beside them."""
-    (low, end), bottom = place.foot, place.window[3]
-    near = max(1, round(_N.near_feet * (bottom - place.window[1])))
-    around = site.labels.ids[bottom - near : bottom + max(1, near // 2), max(0, low - near) : end + near]
-    return bool(site.is_any(GROUND)[around].mean() < _N.free)
 
 
 def unfit_model(frame: Frame, edited: Edited) -> str:
