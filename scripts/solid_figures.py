@@ -404,7 +404,8 @@ def person(
     long_hair, coat, bag = rng.random() < 0.4, rng.random() < 0.35, rng.random() < 0.4
     shorts, sleeves = rng.random() < 0.12, rng.random() < 0.75
     coat &= not child
-    skin, hair = (Material(of(rng, one), 0, 0.04, 0.03) for one in (SKINS, HAIRS))
+    skin = Material(of(rng, SKINS), 0, 0.04, 0.03)
+    hair = Material(of(rng, HAIRS), 0.003, 0.22, 0.02)
     tops = BRIGHT if child else TOPS
     top = Material(of(rng, tops), 0.010, 0.10, 0.0, 0.055 if rng.random() < 0.12 else 0.0)
     legs = Material(of(rng, LEGS), 0.008, 0.14)
@@ -473,13 +474,19 @@ def person(
     if coat:
         long = float(rng.uniform(0.55, 0.82))
         cone((0, 1.10, 0.0), (0, long, 0.0), 0.150, 0.175 + 0.10 * swing, 2, 0.06)
-    cone((0, 1.45, lean), (0, 1.56, lean + 0.015), 0.052, 0.050, 0, 0.03)
-    head(1.635, 0.025, (0.074, 0.105, 0.092), 0)
-    head(1.572, 0.052, (0.052, 0.046, 0.056), 0)
-    head(1.618, 0.114, (0.014, 0.025, 0.016), 0, 0.02)
-    head(1.668, -0.008, (0.083, 0.088, 0.098), 1)
+    cone((0, 1.45, lean - 0.01), (0, 1.58, lean + 0.005), 0.058, 0.052, 0, 0.03)
+    head(1.63, 0.020, (0.069, 0.105, 0.090), 0)
+    head(1.566, 0.056, (0.045, 0.042, 0.048), 0)
+    head(1.618, 0.112, (0.012, 0.024, 0.014), 0, 0.02)
+    for sign in (1.0, -1.0):
+        ear = 1.53 + large * 0.088
+        ball((0.074 * broad * large * sign, ear, lean), (0.011, 0.030 * large, 0.019 * large), 0, 0.01)
+    # Hair: on top, and behind down to the nape, narrower there than above.
+    head(1.668, -0.010, (0.076, 0.086, 0.094), 1)
+    head(1.610, -0.046, (0.063, 0.072, 0.056), 1, 0.04)
     if long_hair:
-        head(1.57, -0.055, (0.085, 0.15, 0.055), 1, 0.05)
+        head(1.570, -0.060, (0.068, 0.120, 0.048), 1, 0.05)
+        head(1.475, -0.075, (0.055, 0.085, 0.032), 1, 0.05)
     if bag and not pushing:
         if rng.random() < 0.5 or child:
             box((0, 1.26, lean - 0.165), (0.135, 0.20, 0.075), 0.06)

@@ -63,6 +63,9 @@ WEATHERS = (
     *("night(noise=0.99)", "dusk(realism=any)", "winter(realism=any)"),
 )
 CLASSES = ("road", "sidewalk", "building", "tree", "sky", "vehicle", "line")
+AHEAD = make_transform("add:vehicle-ahead", element="car", realism="any")
+REMOVED = make_transform("remove", element="vehicle", realism="any")
+"""Vehicles come and go on real frames only if asked for."""
 LIT, STILL_LIT = 200, 0.7
 
 
@@ -172,7 +175,7 @@ def filled(fill: Callable[[Frame, Frame, Mask], Image]) -> list[Sample]:
     """Return the places of vehicles that were removed, filled by somebody."""
     found = []
     # What is filled believably is on too few drives to learn from one and try on another.
-    for before, after in made(make_transform("remove", element="vehicle", realism="any")):
+    for before, after in made(REMOVED):
         gone = _gone(before, after)
         image = fill(before, after, gone)
         found += [
@@ -283,7 +286,7 @@ def _print_told_apart() -> None:
         "people, drawn gallery": (added(make_transform("add", element="pedestrian", gallery=drawn)), people),
         "people, as added now": (added(make_transform("add", element="pedestrian")), people),
         "real people pasted without care": (pasted(), people),
-        "cars, as added now": (added(make_transform("add:vehicle-ahead", element="car")), real("vehicle")),
+        "cars, as added now": (added(AHEAD), real("vehicle")),
     }
     fills: dict[str, Callable[[Frame, Frame, Mask], Image]] = {
         "removed vehicles, as filled now": lambda _, after, __: after.image,
@@ -328,8 +331,7 @@ def _print_found() -> None:
     bands = " ".join(f"{f'{low} to {high}':>14}" for low, high in pairwise(BANDS))
     print(f"{'':>38} {bands} {'added':>8} {'real':>8} {'ratio':>7}")
     for word, label in (("pedestrian", "pedestrian"), ("car", "vehicle")):
-        add = "add:vehicle-ahead" if word == "car" else "add"
-        there, new = real(label), added(make_transform(add, element=word))
+        there, new = real(label), added(AHEAD if word == "car" else make_transform("add", element=word))
         for detector in detectors():
             _print_found_by(detector, label, there, new)
     print()
@@ -366,7 +368,7 @@ def _print_removed() -> None:
     if _migan() is not None:
         fills[", MI-GAN"] = _by_migan
     for word in ("vehicle", "pedestrian"):
-        remove = make_transform("remove", element=word)
+        remove = REMOVED if word == "vehicle" else make_transform("remove", element=word)
         pairs = made(remove)
         for name, fill in fills.items():
             images = [fill(before, after, _gone(before, after)) for before, after in pairs]
@@ -489,8 +491,8 @@ def _print_gate() -> None:
     gate = Gate()
     edits: dict[str, Transform] = {
         "add pedestrian": make_transform("add", element="pedestrian"),
-        "add car": make_transform("add:vehicle-ahead", element="car"),
-        "remove vehicle": make_transform("remove", element="vehicle"),
+        "add car": AHEAD,
+        "remove vehicle": REMOVED,
         "remove line": make_transform("remove", element="line"),
         "building → tree": make_transform("replace", element="building", by="tree", realism="any"),
         **{name: make_transform(name) for name in ("fog:heavy", "rain:heavy", "night")},

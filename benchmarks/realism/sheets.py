@@ -34,8 +34,8 @@ from roadworthy.transforms import parse_transform
 
 KINDS: Mapping[str, str] = {
     "person": "add(element=pedestrian)",
-    "car-ahead": "add:vehicle-ahead(element=car)",
-    "no-vehicles": "remove(element=vehicle)",
+    "car-ahead": "add:vehicle-ahead(element=car, realism=any)",
+    "no-vehicles": "remove(element=vehicle, realism=any)",
     "no-people": "remove(element=pedestrian)",
     "no-lines": "remove(element=line)",
     "no-signs": "remove(element=traffic sign)",
@@ -49,7 +49,7 @@ DATA: Mapping[str, tuple[str, dict[str, str]]] = {
     "a2d2": ("a2d2:a2d2", {}),
     "kitti": ("kitti:kitti/frames", {}),
 }
-USUAL = ("person", "car-ahead", "no-vehicles", "no-people", "no-lines", "no-signs")
+USUAL = ("person", "no-people", "no-lines", "no-signs")
 AFTER, PART = 560, 290
 """Pixels: the width of a changed frame on a sheet, and of an enlarged part."""
 HIGH = 2 * PART + 4

@@ -158,7 +158,7 @@ def test_all_frames_of_camvid(real_data: Path, tmp_path: Path, gallery: str) -> 
         harvest(data, ["pedestrian"]).gallery().save(tmp_path)
         options["gallery"] = str(tmp_path)
     # Few solid models fit.
-    check(*placed(data, make_transform("add", **options)), least=0.42 if options else 0.0)
+    check(*placed(data, make_transform("add", **options)), least=0.34 if options else 0.0)
 
 
 @pytest.mark.slow

@@ -362,22 +362,47 @@ def test_nobody_stands_on_a_post(believed: tuple[Frame, Frame, int]) -> None:
                 PERSON(post, seed, measure=False)
 
 
-def test_where_people_would_be_dwarfs_nobody_knows_how_large_things_are(
-    believed: tuple[Frame, Frame, int],
+def beside(frame: Frame, element: str, foot: int, high: int, left: int, wide: int) -> Frame:
+    """The frame with somebody or something labelled in it, whose size tells how large things are."""
+    ids = frame.label_map.ids.copy()
+    ids[foot - high : foot, left : left + wide] = frame.label_map.classes.index(element)
+    return frame.replace(labels=LabelMap(ids, frame.label_map.classes))
+
+
+@pytest.mark.parametrize(
+    ("element", "shape", "size", "reason"),
+    [
+        ("pedestrian", 0.3, 1.0, ""),
+        ("pedestrian", 0.3, 1.5, "somebody who is there tells otherwise"),
+        ("pedestrian", 0.3, 0.6, "somebody who is there tells otherwise"),
+        ("pedestrian", 1.5, 0.6, ""),  # several people, not one
+        ("vehicle", 1.3, 0.9, ""),
+        ("vehicle", 1.3, 0.7, "a giant beside the vehicles"),
+    ],
+)
+def test_people_are_as_high_as_those_who_are_there_and_as_vehicles_allow(
+    believed: tuple[Frame, Frame, int], element: str, shape: float, size: float, reason: str
 ) -> None:
     frame, after, seed = believed
     left, top, _, bottom = note_of(after)["box"]
-    for high, estimated, fits in ((bottom - top, True, True), (2 * (bottom - top), True, False),
-                                  (2 * (bottom - top), False, True)):  # fmt: skip
-        ids = frame.label_map.ids.copy()
-        ids[bottom - high : bottom, left - 40 : left - 32] = frame.label_map.classes.index("pedestrian")
-        told = {"labels_from": "street (estimated)"} if estimated else {}
-        beside = frame.replace(labels=LabelMap(ids, frame.label_map.classes), metadata=told)
-        if fits:
-            assert note_of(PERSON(beside, seed, measure=False))["cut_out"] == note_of(after)["cut_out"]
-        else:
-            with pytest.raises(NotApplicable, match="how large things are is not known"):
-                PERSON(beside, seed, measure=False)
+    high = round(size * (bottom - top))
+    there = beside(frame, element, bottom, high, left - 160, round(shape * high))
+    if reason:
+        with pytest.raises(NotApplicable, match=reason):
+            PERSON(there, seed, measure=False)
+    else:
+        assert note_of(PERSON(there, seed, measure=False))["cut_out"] == note_of(after)["cut_out"]
+
+
+def test_nothing_stands_where_feet_would_be(believed: tuple[Frame, Frame, int]) -> None:
+    frame, after, seed = believed
+    ids, (low, high), bottom = frame.label_map.ids.copy(), note_of(after)["foot"], note_of(after)["box"][3]
+    classes = frame.label_map.classes_with("pole")
+    ids[bottom - 2 : bottom + 2, low - 3 : low] = ids[bottom + 1 : bottom + 2, low:high] = classes.index(
+        "pole"
+    )
+    with pytest.raises(NotApplicable, match="something stands where its feet would be"):
+        PERSON(frame.replace(labels=LabelMap(ids, classes)), seed, measure=False)
 
 
 def test_solid_people_are_looked_at(
@@ -417,15 +442,16 @@ def test_nobody_stands_in_burnt_out_glare(believed: tuple[Frame, Frame, int]) ->
 
 
 def test_estimated_labels_that_contradict_themselves_tell_no_roadside(
-    believed: tuple[Frame, Frame, int],
+    believed: tuple[Frame, Frame, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     frame, after, seed = believed
-    left, top, right, bottom = note_of(after)["box"]
+    monkeypatch.setattr(compositing, "unfit_place", lambda *_: "")
+    left, _, right, bottom = note_of(after)["box"]
     estimated = {"labels_from": "street (estimated)"}
     assert note_of(PERSON(frame.replace(metadata=estimated), seed, measure=False)) == note_of(after)
     blurred = frame.replace(image=cv2.GaussianBlur(frame.image, (0, 0), 2.0), metadata=estimated)
     ids = frame.label_map.ids.copy()
-    ids[top : (top + bottom) // 2, left:right] = frame.label_map.classes.index("road")
+    ids[bottom - 10 : bottom - 3, left - 30 : right + 30] = frame.label_map.classes.index("road")
     behind = frame.replace(labels=LabelMap(ids, frame.label_map.classes), metadata=estimated)
     for wrong in (blurred, behind):
         with pytest.raises(NotApplicable, match="labels cannot be trusted to tell where the road ends"):

@@ -147,9 +147,9 @@ def test_a_car_goes_with_its_shadow(street: Street) -> None:
     assert np.array_equal(made.image, again.image)
 
 
-def test_what_is_behind_a_thing_that_fills_the_view_is_not_painted_unless_asked_for(street: Street) -> None:
+def test_what_is_behind_a_car_is_not_painted_unless_asked_for(street: Street) -> None:
     frame = red_car(street, (110, 60, 220, 140))
-    with pytest.raises(NotApplicable, match=r"too large in the image .*realism=any"):
+    with pytest.raises(NotApplicable, match=r"cannot be painted believably.*realism=any"):
         make_transform("remove", element="vehicle")(frame, 1)
     made = make_transform("remove", element="vehicle", realism="any")(frame, 1, measure=False)
     assert not made.label_map.mask("vehicle").any()

@@ -7,12 +7,11 @@ import numpy as np
 
 from roadworthy.frames import Frame
 from roadworthy.images import Mask
-from roadworthy.labelling import is_estimated
 from roadworthy.transforms.objects.camera_look import look_of
-from roadworthy.transforms.objects.placement import CutOutPlace, usual_smallest
+from roadworthy.transforms.objects.placement import CutOutPlace
 from roadworthy.transforms.objects.request import Edited, parts_of, window_of
 from roadworthy.transforms.objects.surroundings import GroundSurroundings
-from roadworthy.transforms.perspective import ROAD
+from roadworthy.transforms.perspective import GROUND, ROAD, Perspective
 from roadworthy.transforms.wording import Numbers
 
 LUMA = np.array([0.299, 0.587, 0.114], np.float32)
@@ -21,6 +20,8 @@ _N = Numbers("adding")
 # Shares of a solid model's height, and by how many levels it must differ from the colour around it there, or
 # how many times as far as that varies.
 _OUTLINES = {(0.0, 0.13): (48, 1.6), (0.16, 0.5): (24, 0.0), (0.55, 0.95): (29, 0.0)}
+# Width over height of one person, or one vehicle, that is seen whole.
+_SHAPES = {"pedestrian": (0.2, 0.5), "vehicle": (1.1, 2.7)}
 _GROWS = "a post would seem to grow from its head"
 _VISIBLE = 20  # levels by which a thing must differ from what it hides,
 # Shares of its height, and how much of them, at least; likewise of people, who look beheaded or without legs.
@@ -37,27 +38,39 @@ def unfit_place(site: GroundSurroundings, place: CutOutPlace) -> str:
     one = place.cut_out
     if one.element == "vehicle" and abs(one.bearing) > _N.askew and place.distance < _N.far:
         return "no vehicle of this data is seen from straight behind, as one so near would be"
-    if one.element in ("pedestrian", "bicyclist"):
-        least, ends = int(_N.speck * site.labels.ids.size), site.frame.height * (1 - _N.level)
-        people, vehicles = (
-            [rows for (rows, _), _ in parts_of(site.labels.mask(word), least) if rows.stop < ends]
-            for word in ("pedestrian", "vehicle")
-        )
-        largest = max(people, key=lambda rows: rows.stop - rows.start, default=slice(0, 0))
-        seen = largest.stop - largest.start
-        told = is_estimated(site.frame) and seen >= usual_smallest(site.frame)
-        if told and not _N.lowest < site.view.metres(seen, largest.stop) < _N.tallest:
-            return "how large things are is not known: people in the frame would be giants or dwarfs"
-        for rows in vehicles:
-            near = rows.stop >= place.window[3] - _N.level * site.frame.height
-            if near and place.window[3] - place.window[1] > _N.taller * (rows.stop - rows.start):
-                return "it would be a giant beside the vehicles in the frame"
+    if one.element in ("pedestrian", "bicyclist") and (reason := _unfit_person(site, place)):
+        return reason
     red, green, blue = site.ground_color(place.window, one.height)
     bottom, deep = place.window[3], max(2, (place.window[3] - place.window[1]) // 12)
     stood_on = site.frame.image[max(0, bottom - deep) : bottom + deep, slice(*place.foot)]
     blinded = green < _N.flare * min(red, blue) or np.median(stood_on @ LUMA) > _N.burnt
     blinded |= float(np.dot((red, green, blue), LUMA)) > _N.glare
     return "the sun blinds the camera where it would stand" if blinded else ""
+
+
+def _unfit_person(site: GroundSurroundings, place: CutOutPlace) -> str:
+    """Return why somebody would tread on things, or be a giant or a dwarf beside what is there."""
+    unknown = "how large things are is not known: {} otherwise"
+    (low, end), bottom, high = place.foot, place.window[3], place.window[3] - place.window[1]
+    near, below = max(1, round(_N.near_feet * high)), bottom - site.view.horizon
+    around = site.labels.ids[bottom - near : bottom + max(1, near // 2), max(0, low - near) : end + near]
+    if site.is_any(GROUND)[around].mean() < _N.free:
+        return "something stands where its feet would be"
+    least, ends = int(_N.speck * site.labels.ids.size), site.frame.height * (1 - _N.level)
+    told = False
+    for word, (slim, stout) in _SHAPES.items():
+        for (rows, columns), _ in parts_of(site.labels.mask(word), least):
+            foot, seen = rows.stop - site.view.horizon, rows.stop - rows.start
+            shape = (columns.stop - columns.start) / seen
+            if rows.stop >= ends or rows.start == 0 or foot < _N.far_off * below or not slim < shape < stout:
+                continue
+            if word == "pedestrian" and not 1 / _N.like < high / seen * foot / below < _N.like:
+                return unknown.format("somebody who is there tells")
+            if word == "vehicle" and high / seen * min(1.0, foot / below) > _N.taller:
+                return "it would be a giant beside the vehicles in the frame"
+            told |= high / seen * foot / below > 1 / _N.like
+    alone = Perspective.of(site.frame).metres(high, bottom) / place.cut_out.height
+    return "" if told or 1 / _N.agrees < alone < _N.agrees else unknown.format("the frames around tell")
 
 
 def unfit_model(frame: Frame, edited: Edited) -> str:

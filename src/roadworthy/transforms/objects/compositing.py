@@ -26,7 +26,7 @@ from roadworthy.transforms.objects.camera_look import Look
 from roadworthy.transforms.objects.gallery import BELIEVED, OWN, SHIPPED, SOLID, CutOut, Gallery
 from roadworthy.transforms.objects.harvesting import ELEMENTS, enough, own_things, things_for
 from roadworthy.transforms.objects.paint import brake_light, braking
-from roadworthy.transforms.objects.placement import CutOutPlace, Views, find_place
+from roadworthy.transforms.objects.placement import CutOutPlace, Views, find_place, standing
 from roadworthy.transforms.objects.request import (
     COMPANIES,
     POSES,
@@ -492,10 +492,8 @@ def _lit_as_here(site: GroundSurroundings, place: CutOutPlace) -> CutOutPlace:
     one = place.cut_out
     if not side or one.source != SOLID or one.facing or place.mirrored == (side > 0):
         return place
-    left, _, right, _ = place.window
-    begins, ends = one.foot_span(side > 0)
-    foot = (left + round(begins * (right - left)), left + max(1, round(ends * (right - left))))
-    return dataclasses.replace(place, mirrored=side > 0, foot=foot)
+    turned = dataclasses.replace(place, mirrored=side > 0)
+    return standing(turned, site.view, sum(place.foot) // 2, place.window[3], place.distance)
 
 
 @lru_cache(maxsize=64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,8 +25,8 @@ from roadworthy.images import Mask
 from roadworthy.labelling import as_needed, is_estimated
 from roadworthy.labelling.cache import Arrays, cached
 from roadworthy.transforms.objects.cutting import Refusal, covered, harvest_frame, has_both_lamps
-from roadworthy.transforms.objects.gallery import CutOut, Gallery
-from roadworthy.transforms.perspective import Perspective
+from roadworthy.transforms.objects.gallery import CutOut, Gallery, Rgba
+from roadworthy.transforms.perspective import Perspective, real_height
 from roadworthy.transforms.wording import Numbers
 
 _N = Numbers("harvesting")
@@ -37,7 +38,7 @@ _FRAMES = {False: 400, True: 160}  # of a data set, at most, that are looked at;
 _MOST = 24  # cut-outs of each element that are kept, the highest: small ones have neither face nor feet
 _SMALLEST = 40  # pixels high,
 _SMALLEST_ESTIMATED = 1 / 6  # and of the image's height: what a network labels is coarser
-_LEAST = 4  # different cut-outs: fewer may be mistakes of whoever labelled the frames
+_LEAST = 4  # different cut-outs: fewer may be mistakes of whoever labelled the frames, or always the same car
 _LEGS = (0.4, 1.0)  # of the width of the body: less is a person whose other leg is hidden, more is a robe
 _AROUND = 9  # frames that tell where the horizon is
 _APART = 15  # frames, at most, before and after one from which nothing comes: it may be there already
@@ -68,12 +69,17 @@ class OwnThings:
         return [one for one in self.gallery if abs(self.places[one.name] - here) > apart]
 
     def horizon(self, frame: Frame) -> float | None:
-        """Return the usual horizon around a frame, whose own is a guess where the road bends; None of few."""
+        """Return the horizon as the frames around have it, moved a little to the frame's own; None of few.
+
+        A frame's own is a guess where the road bends.
+        """
         here = self.ids.get(frame.id)
         if here is None or len(self.horizons) < _AROUND:
             return None
         near = sorted(self.horizons, key=lambda number: abs(number - here))[:_AROUND]
-        return frame.height * float(np.median([self.horizons[number] for number in near]))
+        usual = float(np.median([self.horizons[number] for number in near]))
+        apart = (Perspective.of(frame).horizon / frame.height - usual) / 2
+        return frame.height * (usual + min(max(apart, -_N.bend), _N.bend))
 
 
 def things_for(frame: Frame) -> list[CutOut]:
@@ -141,9 +147,12 @@ def _harvested(data: Dataset) -> OwnThings:
             continue
         things, horizons[number] = _of_frame(frame)
         for one in things:
-            if one.name not in places:
+            # A car ahead is seen in frame after frame.
+            like = found.setdefault((one.element, one.facing), [])
+            again = one.facing == "away" and any(abs(places[two.name] - number) <= _APART for two in like)
+            if one.name not in places and not again:
                 places[one.name] = number
-                found.setdefault((one.element, one.facing), []).append(one)
+                like.append(one)
     taken = [
         one
         for several in found.values()
@@ -175,7 +184,8 @@ def _recipe() -> str:
     """Return what tells this way of cutting things out from any other: the source of what does it."""
     here = Path(__file__)
     sources = (here, here.with_name("cutting.py"), here.with_name("surroundings.py"))
-    return " ".join(sha256_of(one) for one in (*sources, here.parents[1] / "perspective.py"))
+    names = ("perspective.py", "believable.yaml")
+    return " ".join(sha256_of(one) for one in (*sources, *(here.parents[1] / name for name in names)))
 
 
 def _packed(frame: Frame) -> Arrays:
@@ -185,8 +195,12 @@ def _packed(frame: Frame) -> Arrays:
     for _, one in harvest_frame(frame, ELEMENTS, smallest=smallest, source=""):
         if isinstance(one, Refusal) or not _good(one):
             continue
-        if one.element == "pedestrian" and one.shape[0] < _N.smallest_person * frame.height:
-            continue
+        if one.element == "pedestrian":
+            if one.shape[0] < _N.smallest_person * frame.height:
+                continue
+            # How high the ground says that one is errs by more than people differ.
+            usual = real_height("pedestrian") if frame.depth is None else one.height
+            one = dataclasses.replace(one, height=usual + _N.differ * (one.height - usual))
         arrays[f"pixels{len(facts)}"] = one.rgba
         facts.append({**one.facts(), "ambience": one.ambience, "bearing": one.bearing})
     horizon = np.array(Perspective.of(frame).horizon / frame.height)
@@ -197,7 +211,7 @@ def _good(one: CutOut) -> bool:
     """Return whether a cut-out is sharp, and a vehicle's end is known."""
     grey = cv2.cvtColor(one.rgba, cv2.COLOR_RGBA2GRAY).astype(np.float32)
     if one.element == "vehicle" and (
-        one.facing not in ("away", "toward") or (one.facing == "away" and not has_both_lamps(one.rgba))
+        one.facing not in ("away", "toward") or (one.facing == "away" and not _from_straight_behind(one.rgba))
     ):
         return False
     if one.element == "pedestrian":
@@ -223,6 +237,15 @@ def _good(one: CutOut) -> bool:
     contrast = float(np.percentile(levels, 98) - np.percentile(levels, 2))
     steps = np.abs(cv2.Laplacian(grey, cv2.CV_32F))[inside]
     return contrast > 25 and float(np.percentile(steps, 95)) > _N.blunt * contrast
+
+
+def _from_straight_behind(rgba: Rgba) -> bool:
+    """Return whether a vehicle shows both its tail lamps, and looks as in a mirror."""
+    own, grey = rgba[..., 3] > 127, cv2.cvtColor(rgba, cv2.COLOR_RGBA2GRAY)
+    both = own & own[:, ::-1]
+    alike = np.count_nonzero(both) / np.count_nonzero(own | own[:, ::-1])
+    symmetric = np.corrcoef(grey[both], grey[:, ::-1][both])[0, 1]
+    return bool(alike > _N.mirrored and symmetric > _N.symmetric) and has_both_lamps(rgba)
 
 
 def _legs(own: Mask) -> float:

@@ -375,6 +375,14 @@ def region_of(frame: Frame, mask: Mask, *, paint: bool) -> Floats:
     return opacity
 
 
+def is_pattern(paint: Mask, road: Mask) -> bool:
+    """Return whether paint covers much of the road, itself included, or cuts it to pieces."""
+    least = int(_N.least_part * paint.size)
+    pieces = [sum(1 for _ in parts_of(one, least)) for one in (road & ~paint, road)]
+    much = np.count_nonzero(paint) > _N.most_paint * np.count_nonzero(road)
+    return much or pieces[0] - pieces[1] > _N.most_pieces
+
+
 def painted_share(image: Image, lines: Mask, road: Mask) -> float:
     """Return the share of what is labelled as lines that is brighter than the road, in any colour."""
     clean = road & ~_dilated(lines, 3 * edge_width(image.shape[1]))

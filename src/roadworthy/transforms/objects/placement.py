@@ -94,16 +94,21 @@ class GroundSpot:
 
     def at(self, across: float, ahead: float) -> CutOutPlace:
         """Return the thing as it is seen elsewhere on the ground."""
-        one, view = self.place.cut_out, self.view
-        height = max(1, round(one.height * view.focal / ahead))
-        width = max(1, round(height * one.shape[1] / one.shape[0]))
-        begins, ends = one.foot_span(self.place.mirrored)
-        before = min(round(begins * width), width - 1)
-        foot = max(1, round(ends * width) - before)
-        low = round(self.width / 2 + view.focal * across / ahead) - foot // 2
-        bottom = round(view.row(ahead))
-        window = (low - before, bottom - height, low - before + width, bottom)
-        return dataclasses.replace(self.place, window=window, foot=(low, low + foot), distance=ahead)
+        middle = round(self.width / 2 + self.view.focal * across / ahead)
+        return standing(self.place, self.view, middle, round(self.view.row(ahead)), ahead)
+
+
+def standing(place: CutOutPlace, view: Perspective, middle: int, bottom: int, distance: float) -> CutOutPlace:
+    """Return the place as large as its thing is at a distance, with its foot in a column above a row."""
+    one = place.cut_out
+    height = max(1, round(one.height * view.focal / distance))
+    width = max(1, round(height * one.shape[1] / one.shape[0]))
+    begins, ends = one.foot_span(place.mirrored)
+    before = min(round(begins * width), width - 1)
+    foot = max(1, round(ends * width) - before)
+    low = middle - foot // 2
+    window = (low - before, bottom - height, low - before + width, bottom)
+    return dataclasses.replace(place, window=window, foot=(low, low + foot), distance=distance)
 
 
 def stands(frame: Frame, place: CutOutPlace, ground: Sequence[str]) -> bool:
@@ -512,19 +517,10 @@ class _PlacementSearch:
         # it is off the axis, so that it is seen from the other side.
         angle = math.atan2(middle - centre, focal) - 2 * math.atan2(site.path[row] - centre, focal)
         view, mirrored = self._seen(views, math.degrees(angle), side)
-        height = max(1, round(view.height * focal / distance))
-        width = max(1, round(height * view.shape[1] / view.shape[0]))
-        begins, ends = view.foot_span(mirrored)
-        before = min(round(begins * width), width - 1)
-        foot = max(1, round(ends * width) - before)
-        low = middle - foot // 2
-        left = low - before
-        bottom = int(site.rows[row]) + 1
-        window = (left, bottom - height, left + width, bottom)
         if side != "ahead":
             side = "right" if middle >= site.path[row] else "left"
-        company = self.request.company
-        return CutOutPlace(view, mirrored, window, (low, low + foot), distance, side, company)
+        nowhere = CutOutPlace(view, mirrored, (0, 0, 0, 0), (0, 0), distance, side, self.request.company)
+        return standing(nowhere, site.view, middle, int(site.rows[row]) + 1, distance)
 
     def _holds(self, place: CutOutPlace) -> bool:
         """Return whether a place still does with the very view and size that a thing has there."""

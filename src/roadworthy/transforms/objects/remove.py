@@ -25,7 +25,7 @@ from roadworthy.labelling import is_estimated
 from roadworthy.ontology import VOID, ontology
 from roadworthy.transforms.objects.camera_look import is_grey
 from roadworthy.transforms.objects.filling import evened, fill_network, grained
-from roadworthy.transforms.objects.inpainting import Gap, Places, filled, painted_share, region_of
+from roadworthy.transforms.objects.inpainting import Gap, Places, filled, is_pattern, painted_share, region_of
 from roadworthy.transforms.objects.paint import hidden_lines
 from roadworthy.transforms.objects.parts import PARTS, check_part, part_of
 from roadworthy.transforms.objects.request import Edited, ObjectEdit, box_window, parts_of, window_of
@@ -450,11 +450,10 @@ LEAST_SHARE = 0.001
 of them, half of what one filter of their first layer covers. Less can hardly count (RMT, 3.3.4)."""
 
 
-# By whether they are vehicles: grey levels around holes up to which smears are hardly seen, and from which
-# they always are; between them, the shares of the image that may be holes together, and that one may be; and
-# the mean gradient of what stands around holes: the network does not paint so much of it.
-_LIMITS = {True: (54.0, 66.0, 0.0125, 0.0125, 80.0), False: (45.0, 55.0, 0.012, 0.0025, 60.0)}
-_WIDE, _RICH = 0.025, 65.0  # of the image, holes around which less is too much
+# Grey levels around holes up to which smears are hardly seen, and from which they always are; between them,
+# the shares of the image of all holes and of one; and the mean gradient of what stands around them, of which
+# the network does not paint more.
+_DARK, _BRIGHT, _MOST, _MOST_OF_ONE, _RICH = 45.0, 55.0, 0.012, 0.0025, 60.0
 _LOOK_WIDTH, _RING, _EDGE = 320, 10, 2  # pixels at which that is looked at, and how far around a hole
 # What everything else stands on and in front of.
 _NEVER = ("road", "sidewalk", "terrain", "sky", "ego-vehicle")
@@ -498,6 +497,8 @@ class Remove(ObjectEdit):
 def _unbelievable(frame: Frame, gone: ObjectSelection) -> str:
     """Return how people would see that something was taken out of a real frame; empty if they would not."""
     if gone.what.element in PAINTED:
+        if is_pattern(gone.mask, frame.label_map.mask(*ROAD)):
+            return f"the {gone.what} is hatching or a box junction, which cannot be painted over believably"
         if painted_share(frame.image, gone.mask, frame.label_map.mask("road")) < _N.least_paint:
             return f"where the label map has a {gone.what}, hardly any paint is seen"
         return ""
@@ -505,14 +506,14 @@ def _unbelievable(frame: Frame, gone: ObjectSelection) -> str:
         around = cv2.dilate(gone.mask.view(np.uint8), np.ones((3, 3), np.uint8)).view(np.bool_)
         if (frame.label_map.mask("traffic sign", "traffic light") & around).any():
             return "without its pole a sign or a light would hang in the air"
+    if gone.what.is_a("vehicle"):
+        return f"what a {gone.what} hides, such as the end of the road, cannot be painted believably"
     largest = max(np.count_nonzero(pixels) for _, pixels in parts_of(gone.mask)) / gone.mask.size
-    if largest > _N.largest_hole:
-        return f"a {gone.what} is too large in the image for what is behind it to be painted believably"
     detail, light = _look_around(frame, gone.mask)
-    dark, bright, most, most_of_one, most_detail = _LIMITS[gone.what.is_a("vehicle")]
     share = float(np.mean(gone.mask))
-    much = share > _N.most_holes or (light > dark and (largest > most_of_one or share > most))
-    if much or light > bright or detail > (_RICH if share > _WIDE else most_detail):
+    much = largest > _N.largest_hole or share > _N.most_holes
+    much |= light > _DARK and (largest > _MOST_OF_ONE or share > _MOST)
+    if much or light > _BRIGHT or detail > _RICH:
         why = "is too much of the image" if much else "has too much light and detail around it"
         return f"{gone.what}: what is to go {why} to be painted over believably"
     return ""
