@@ -47,14 +47,16 @@ from roadworthy.world import track
 DriveSearchName = Literal["guided", "random"]
 NOTHING = "nothing"
 """Instead of a change: nothing happens on the way."""
+GENE = "param.gene."
+"""What the columns of rows begin with that hold what varies."""
 MakeChange = Callable[[str, int], ScenarioChange]
 """Makes a change of words and a seed."""
 
 _USUAL = read_yaml(Path(__file__).with_suffix(".yaml"), "file of what is varied", "vary and changes").data
 _RANGE = re.compile(r"(-?\d+(?:\.\d+)?) to (-?\d+(?:\.\d+)?)")
-_AMOUNTS = re.compile(r"\s*\{[^}]*\}( m ahead)?")
+_AMOUNTS = re.compile(r"\s*(\{[^}]*\}|\b[\d.]+)( m ahead)?")
 _TOGETHER = 8  # tries that are made before any of them is looked at
-_FRESH = 0.3  # of guided tries are made by chance
+_FRESH, _ELSEWHERE = 0.3, 0.3  # of guided tries are made by chance, and of what fails, at other places
 _SPREAD = 0.15  # of a range, by which a number is moved
 _HALVES = 3
 _RUN_UP = (15.0, 30.0, 60.0)  # metres before the place of a failure
@@ -327,9 +329,14 @@ class DriveSearchMethod(BaseMethod):
         """Return a try by chance, or near the one that is nearest to a failure which nobody has seen."""
         rng, axes = self._rng, self._axes
         fresh = {name: axis.draw(rng) for name, axis in axes.items()}
-        cells = {key: one for key, one in self._state["cells"].items() if key not in self._state["found"]}
-        if self._asked.search == "random" or not cells or rng.random() < _FRESH:
+        found = self._state["found"]
+        cells = {key: one for key, one in self._state["cells"].items() if key not in found}
+        lot = rng.random()
+        if self._asked.search == "random" or not cells or lot < _FRESH:
             return fresh
+        if found and lot < _FRESH + _ELSEWHERE:
+            genes = dict(list(found.values())[int(rng.integers(len(found)))]["genes"])
+            return {**genes, **{name: fresh[name] for name in ("simulator", "start") if name in fresh}}
         chosen = min(cells, key=lambda key: cells[key][0] + cells[key][2] / _TOGETHER)
         cells[chosen][2] += 1
         moved = rng.random(len(axes)) < 2 / len(axes)

@@ -15,6 +15,7 @@ import numpy as np
 
 from roadworthy._files import replacing, write_json, write_text
 from roadworthy._tables import csv_text
+from roadworthy._yaml import yaml_text
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.drives.drive import failing_sectors, partial_sectors
 from roadworthy.driving.drives.readers.recorded import DRIVE_FILE, read_recorded
@@ -31,6 +32,7 @@ from roadworthy.driving.metrics import (
 )
 from roadworthy.driving.repeats import Repeats
 from roadworthy.driving.requirements import DrivingQuality
+from roadworthy.driving.search import GENE, NOTHING, DriveSearch
 from roadworthy.driving.simulators.scenarios import kept_drive
 from roadworthy.errors import InputError
 from roadworthy.report.driving import FRAMES_FILE, Film, drive_figure
@@ -386,6 +388,55 @@ def driven_rules(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]
         said = {"rule": rule, "model": model, "status": str(outcome.status), "formula": plan.formula}
         found.append({**said, "summary": outcome.summary, "drives": drives})
     return tables, {"results": found, "notes": result.notes}
+
+
+_PLACES = ("simulator", "start", "seed", "amount")  # what a failure needs anyhow, or its words tell
+FAILURES_FILE = "failures.suite.yaml"
+"""What the suite is called that drives the smallest failures of a search again."""
+
+
+def searched_drives(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]]:
+    """Return the failures that a search found, as small as they became, by kind; write a suite of them."""
+    (((id, model), outcome),) = result.outcomes.items()
+    (trial,) = result.plan.trials
+    search: DriveSearch = trial.part.inside
+    plain = {name: axis.plain for name, axis in search.axes.items() if name not in _PLACES}
+    found: dict[str, dict[str, Any]] = {}
+    rows = list(read_rows(result.folder_of(id, model)))
+    for row in rows:
+        if (finding := row.get("measure.finding")) is None or row.get("param.smaller_than") not in ("", finding):
+            continue
+        one = found.setdefault(str(finding), {"finding": finding, "failures": 0})
+        one["failures"] += not row["param.smaller_than"]
+        genes = {name[len(GENE) :]: value for name, value in row.items() if name.startswith(GENE)}
+        drive = {**genes, "change": row["param.change.1"]}
+        drive.pop("amount", None)
+        if row["param.smaller_than"] or "case" not in one:
+            needs = [f"{name} {drive[name]}" for name in plain if drive[name] not in (plain[name], NOTHING)]
+            seconds = float(row["measure.changed_at"]) + float(row["measure.time"])
+            one |= {"case": row["case"], "drive": drive, "seconds": round(seconds, 1), "needs": needs}
+            one["file"] = kept_drive(result.folder, id, model, int(row["param.drive"]))[0].name
+    told = sorted(found.values(), key=lambda one: str(one["finding"]))
+    if told:
+        own = trial.part.parameters
+        entry = {"driving": dict(search.quality.thresholds.values), "search": "guided", "vary": dict(own["vary"]) or None}
+        entry |= {"simulator": [one.simulator for one in search.quality.scenarios]}
+        limits = search.quality.scenarios[0]
+        entry |= {"seconds": limits.limits.seconds, "options": dict(limits.options)}
+        entry |= {"events": list(search.quality.events), "only": [one["drive"] for one in told]}
+        kept = {name: one for name, one in entry.items() if one is not None}
+        suite = {"suite": "failures", "models": {model: result.plan.models[model].form.model}}
+        write_text(result.folder / FAILURES_FILE, yaml_text({**suite, "requirements": {"failures": kept}}))
+    cells = tuple(
+        (one["finding"], str(one["failures"]), one["case"], f"{one['seconds']:g} s", ", ".join(one["needs"]))
+        for one in told
+    )
+    kinds = {(one["finding"].rpartition(" in ")[0], *sorted(x.split()[0] for x in one["needs"])) for one in told}
+    tried = [row for row in rows if not row["param.smaller_than"]]
+    title = f"{len(told)} failures of {len(kinds)} kinds in {len(tried)} tries"
+    heads = ("failure", "tries", "smallest", "fails after", "what it needs")
+    document = {"tries": len(tried), "drives": len(rows), "kinds": len(kinds), "findings": told}
+    return [ResultTable(title, heads, cells)], {**document, "summary": outcome.summary, "notes": result.notes}
 
 
 def _badness(row: Mapping[str, Any]) -> float:
