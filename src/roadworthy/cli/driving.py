@@ -339,6 +339,35 @@ def search(how: RunOptions, given: SearchOptions) -> Answer:
 
 
 @command(app)
+def export(
+    run: Path, case: str | None = None, out: Path = Path("scenario"), suite: Path | None = None
+) -> Answer:
+    """Write a drive of a run as OpenSCENARIO with its road as OpenDRIVE, for other players and simulators.
+
+    Drives in the built-in world, whether of `driving drive`, of a rule that drives or of a search. Everybody
+    moves as in the drive. The ego-vehicle has its route and its first speed; it also drives as it was driven,
+    unless the parameter ego_as_driven is set to false.
+
+    Options:
+        run (RUN): The folder of the run.
+        out (FOLDER): Where the files are written.
+        case (CASE): Which case, by its id; the worst that failed if left out.
+        suite (FILE): The suite where it stands, for a run that names models of your own.
+
+    Examples:
+        roadworthy driving export search-out --out scenario
+        roadworthy driving export search-out --case "drive 000040" --out scenario
+    """
+    from roadworthy.driving.exporting import export_drive
+    from roadworthy.report.drive_tables import driven_case
+
+    scenario, drive, id = driven_case(run, case, suite)
+    written = export_drive(scenario, drive, out)
+    document = {"case": id, "files": [str(one) for one in written], "seconds": drive.duration, "ended": drive.ended}
+    return Answer(document, [f"{id}: {drive.ended} after {drive.duration:.1f} s", *map(str, written)])
+
+
+@command(app)
 def mutate(
     model: str = "dave2",
     operators: str = "GF,WS,NEB,NAI,NS,LR,LA,LD",

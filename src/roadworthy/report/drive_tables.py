@@ -6,7 +6,7 @@ import json
 import math
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,11 @@ import numpy as np
 from roadworthy._files import replacing, write_json, write_text
 from roadworthy._tables import csv_text
 from roadworthy._yaml import yaml_text
+from roadworthy.cases import Case, RecordDrive
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.drives.drive import failing_sectors, partial_sectors
 from roadworthy.driving.drives.readers.recorded import DRIVE_FILE, read_recorded
+from roadworthy.driving.method import NO_FRAMES
 from roadworthy.driving.metrics import (
     CATALOGUE,
     MetricSettings,
@@ -33,13 +35,16 @@ from roadworthy.driving.metrics import (
 from roadworthy.driving.repeats import Repeats
 from roadworthy.driving.requirements import DrivingQuality
 from roadworthy.driving.search import GENE, NOTHING, DriveSearch
+from roadworthy.driving.simulators import Scenario
 from roadworthy.driving.simulators.scenarios import kept_drive
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, suggest
 from roadworthy.report.driving import FRAMES_FILE, Film, drive_figure
 from roadworthy.report.plots import save
 from roadworthy.result_tables import ResultTable
 from roadworthy.runs import read_rows
+from roadworthy.runs.store import StoredRun
 from roadworthy.runs.suites import SuiteResult
+from roadworthy.seeding import rng_for
 
 SHOWN = ("Mean(SP)", "SD(SP)", "SD(LP)", "Max(LP)", "SD(SA)", "Count(LCR)", "Count(CR)")
 """The metrics of a table that fits on a screen."""
@@ -437,6 +442,36 @@ def searched_drives(result: SuiteResult) -> tuple[list[ResultTable], dict[str, A
     heads = ("failure", "tries", "smallest", "fails after", "what it needs")
     document = {"tries": len(tried), "drives": len(rows), "kinds": len(kinds), "findings": told}
     return [ResultTable(title, heads, cells)], {**document, "summary": outcome.summary, "notes": result.notes}
+
+
+def driven_case(folder: Path, id: str | None = None, suite: Path | None = None) -> tuple[Scenario, Drive, str]:
+    """Return a case of a run with its scenario and the drive that was kept: the worst that failed, or one by id.
+
+    Raises:
+        InputError: There is no such case, or it asks for no drive.
+    """
+    from roadworthy.runs.evidence.reopening import plan_of
+
+    rows = [(pair, row) for pair in StoredRun.open(folder).pairs for row in read_rows(pair.folder)]
+    chosen = [one for one in rows if (one[1]["case"] == id if id else one[1]["status"] == "violated")]
+    if not chosen:
+        known = [str(row["case"]) for _, row in rows]
+        raise InputError(f"{folder} has no case {id!r}: {suggest(id, known)}" if id else f"nothing failed in {folder}")
+    pair, row = min(chosen, key=lambda one: _badness(one[1]))
+    plan = plan_of(folder, suite)
+    trial = next(one for one in plan.trials if one.requirement.id == pair.requirement.id)
+    asked, wanted = trial.requirement, str(row["case"])
+    genes = {name[len(GENE) :]: value for name, value in row.items() if name.startswith(GENE) and value is not None}
+    if genes:
+        asked, wanted = replace(asked, parameters={**asked.parameters, "only": [genes]}), ""
+    method = trial.kind.method({asked.id: trial.part}, plan.context)
+    cases = method.cases(asked, NO_FRAMES, rng_for(0)) if not trial.kind.needs_data else ()
+    for one in cases:
+        if isinstance(one, Case) and one.id in (wanted, wanted or one.id) and isinstance(one.asks[0], RecordDrive):
+            scenario: Any = one.asks[0].scenario
+            number = int(str(row.get("param.drive") or scenario.number))
+            return scenario, read_recorded(kept_drive(folder, asked.id, pair.system, number)[0]), str(row["case"])
+    raise InputError(f"{row['case']} of {folder} asks for no drive: export a run of driving, or of rules that drive")
 
 
 def _badness(row: Mapping[str, Any]) -> float:
