@@ -46,7 +46,16 @@ def searched(model: object, search: str, tries: int, seed: int, options: dict) -
     begun = time.monotonic()
     with TemporaryDirectory() as folder:
         out = Path(folder, "run")
-        run(method, requirement, NO_FRAMES, model, simulator=ScenarioDriver(), seed=seed, out=out, images="none")
+        run(
+            method,
+            requirement,
+            NO_FRAMES,
+            model,
+            simulator=ScenarioDriver(),
+            seed=seed,
+            out=out,
+            images="none",
+        )
         rows = list(read_rows(out))
     failing = [str(row["measure.finding"]) for row in rows if row["status"] == Status.VIOLATED]
     kinds = {one.rpartition(" in ")[0] for one in failing}

@@ -308,10 +308,10 @@ class SearchOptions:
 def search(how: RunOptions, given: SearchOptions) -> Answer:
     """Search for drives that fail: in which weather and traffic, with what happening on the way, and where.
 
-    A failure is told by what happens and where; one that the careful driver of the built-in world has, too, is
-    none. Each is made smaller: what it does not need is left out, what can be weaker is, and the drive begins
-    just before it. failures.suite.yaml drives the smallest again, for a later model. A search that was stopped
-    goes on where it stood. The exit code is 1 if anything fails.
+    A failure is told by what happens and where; one that the careful driver of the built-in world has, too,
+    is none. Each is made smaller: what it does not need is left out, what can be weaker is, and the drive
+    begins just before it. failures.suite.yaml drives the smallest again, for a later model. A search that was
+    stopped goes on where it stood. The exit code is 1 if anything fails.
 
     Examples:
         roadworthy driving search --model dave2 -s world:town -s world:mountain --tries 200
@@ -363,7 +363,12 @@ def export(
 
     scenario, drive, id = driven_case(run, case, suite)
     written = export_drive(scenario, drive, out)
-    document = {"case": id, "files": [str(one) for one in written], "seconds": drive.duration, "ended": drive.ended}
+    document = {
+        "case": id,
+        "files": [str(one) for one in written],
+        "seconds": drive.duration,
+        "ended": drive.ended,
+    }
     return Answer(document, [f"{id}: {drive.ended} after {drive.duration:.1f} s", *map(str, written)])
 
 

@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from roadworthy._files import replacing, write_json, write_text
+from roadworthy._files import rendered, replacing, write_json, write_text
 from roadworthy._tables import csv_text
-from roadworthy._yaml import yaml_text
 from roadworthy.cases import Case, RecordDrive
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.drives.drive import failing_sectors, partial_sectors
@@ -34,7 +33,7 @@ from roadworthy.driving.metrics import (
 )
 from roadworthy.driving.repeats import Repeats
 from roadworthy.driving.requirements import DrivingQuality
-from roadworthy.driving.search import GENE, NOTHING, DriveSearch
+from roadworthy.driving.search import GENE, DriveSearch
 from roadworthy.driving.simulators import Scenario
 from roadworthy.driving.simulators.scenarios import kept_drive
 from roadworthy.errors import InputError, suggest
@@ -395,57 +394,62 @@ def driven_rules(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]
     return tables, {"results": found, "notes": result.notes}
 
 
-_PLACES = ("simulator", "start", "seed", "amount")  # what a failure needs anyhow, or its words tell
+_ANYHOW = ("simulator", "start", "seed")  # what every drive has
 FAILURES_FILE = "failures.suite.yaml"
 """What the suite is called that drives the smallest failures of a search again."""
 
 
 def searched_drives(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]]:
-    """Return the failures that a search found, as small as they became, by kind; write a suite of them."""
+    """Return the failures that a search found, as small as they became; write a suite of them."""
     (((id, model), outcome),) = result.outcomes.items()
-    (trial,) = result.plan.trials
-    search: DriveSearch = trial.part.inside
-    plain = {name: axis.plain for name, axis in search.axes.items() if name not in _PLACES}
-    found: dict[str, dict[str, Any]] = {}
+    search: DriveSearch = result.plan.trials[0].part.inside
+    plain, found = search.values({}), dict[str, dict[str, Any]]()
     rows = list(read_rows(result.folder_of(id, model)))
     for row in rows:
-        if (finding := row.get("measure.finding")) is None or row.get("param.smaller_than") not in ("", finding):
+        finding, of = row.get("measure.finding"), row["param.smaller_than"]
+        if not finding or of not in ("", finding):
             continue
-        one = found.setdefault(str(finding), {"finding": finding, "failures": 0})
-        one["failures"] += not row["param.smaller_than"]
-        genes = {name[len(GENE) :]: value for name, value in row.items() if name.startswith(GENE)}
-        drive = {**genes, "change": row["param.change.1"]}
-        drive.pop("amount", None)
-        if row["param.smaller_than"] or "case" not in one:
-            needs = [f"{name} {drive[name]}" for name in plain if drive[name] not in (plain[name], NOTHING)]
-            seconds = float(row["measure.changed_at"]) + float(row["measure.time"])
-            one |= {"case": row["case"], "drive": drive, "seconds": round(seconds, 1), "needs": needs}
-            one["file"] = kept_drive(result.folder, id, model, int(row["param.drive"]))[0].name
+        one = found.setdefault(str(finding), {"finding": finding, "tries": 0})
+        one["tries"] += not of
+        if of or "case" not in one:
+            drive = {**_values(row), "change": row["param.change.1"]}
+            needs = [
+                f"{name} {it}" for name, it in drive.items() if name not in _ANYHOW and it != plain[name]
+            ]
+            after = float(str(row["measure.changed_at"])) + float(str(row["measure.time"]))
+            one |= {"case": row["case"], "after": round(after, 1), "needs": ", ".join(needs), "drive": drive}
     told = sorted(found.values(), key=lambda one: str(one["finding"]))
     if told:
-        own = trial.part.parameters
-        entry = {"driving": dict(search.quality.thresholds.values), "search": "guided", "vary": dict(own["vary"]) or None}
-        entry |= {"simulator": [one.simulator for one in search.quality.scenarios]}
-        limits = search.quality.scenarios[0]
-        entry |= {"seconds": limits.limits.seconds, "options": dict(limits.options)}
-        entry |= {"events": list(search.quality.events), "only": [one["drive"] for one in told]}
-        kept = {name: one for name, one in entry.items() if one is not None}
-        suite = {"suite": "failures", "models": {model: result.plan.models[model].form.model}}
-        write_text(result.folder / FAILURES_FILE, yaml_text({**suite, "requirements": {"failures": kept}}))
-    cells = tuple(
-        (one["finding"], str(one["failures"]), one["case"], f"{one['seconds']:g} s", ", ".join(one["needs"]))
-        for one in told
+        template, opened = (
+            Path(__file__).with_name(f"{FAILURES_FILE}.jinja"),
+            result.plan.models[model].form.model,
+        )
+        text = rendered(
+            template, search=search, told=told, model=model, opened=opened, json=json.dumps, dict=dict
+        )
+        write_text(result.folder / FAILURES_FILE, text)
+    columns = ("finding", "tries", "case", "after", "needs")
+    kinds = {(one["finding"].rpartition(" in ")[0], one["needs"]) for one in told}
+    tries = sum(not row["param.smaller_than"] for row in rows)
+    table = ResultTable(
+        f"{len(told)} failures of {len(kinds)} kinds in {tries} tries",
+        ("failure", "tries", "smallest", "fails after, s", "needs"),
+        tuple(tuple(str(one[name]) for name in columns) for one in told),
     )
-    kinds = {(one["finding"].rpartition(" in ")[0], *sorted(x.split()[0] for x in one["needs"])) for one in told}
-    tried = [row for row in rows if not row["param.smaller_than"]]
-    title = f"{len(told)} failures of {len(kinds)} kinds in {len(tried)} tries"
-    heads = ("failure", "tries", "smallest", "fails after", "what it needs")
-    document = {"tries": len(tried), "drives": len(rows), "kinds": len(kinds), "findings": told}
-    return [ResultTable(title, heads, cells)], {**document, "summary": outcome.summary, "notes": result.notes}
+    document = {"tries": tries, "drives": len(rows), "kinds": len(kinds), "findings": told}
+    return [table], {**document, "summary": outcome.summary, "notes": result.notes}
 
 
-def driven_case(folder: Path, id: str | None = None, suite: Path | None = None) -> tuple[Scenario, Drive, str]:
-    """Return a case of a run with its scenario and the drive that was kept: the worst that failed, or one by id.
+def _values(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what varied in a drive of a search, without the amounts that are in its change."""
+    told = {name[len(GENE) :]: value for name, value in row.items() if name.startswith(GENE)}
+    return {name: value for name, value in told.items() if value is not None and name != "amount"}
+
+
+def driven_case(
+    folder: Path, id: str | None = None, suite: Path | None = None
+) -> tuple[Scenario, Drive, str]:
+    """Return the scenario and the kept drive of a case of a run: the worst that failed, or one by id.
 
     Raises:
         InputError: There is no such case, or it asks for no drive.
@@ -456,22 +460,36 @@ def driven_case(folder: Path, id: str | None = None, suite: Path | None = None) 
     chosen = [one for one in rows if (one[1]["case"] == id if id else one[1]["status"] == "violated")]
     if not chosen:
         known = [str(row["case"]) for _, row in rows]
-        raise InputError(f"{folder} has no case {id!r}: {suggest(id, known)}" if id else f"nothing failed in {folder}")
+        raise InputError(
+            f"{folder} has no case {id!r}: {suggest(id, known)}" if id else f"nothing failed in {folder}"
+        )
     pair, row = min(chosen, key=lambda one: _badness(one[1]))
     plan = plan_of(folder, suite)
     trial = next(one for one in plan.trials if one.requirement.id == pair.requirement.id)
     asked, wanted = trial.requirement, str(row["case"])
-    genes = {name[len(GENE) :]: value for name, value in row.items() if name.startswith(GENE) and value is not None}
+    genes = {
+        name[len(GENE) :]: value for name, value in row.items() if name.startswith(GENE) and value is not None
+    }
     if genes:
         asked, wanted = replace(asked, parameters={**asked.parameters, "only": [genes]}), ""
     method = trial.kind.method({asked.id: trial.part}, plan.context)
     cases = method.cases(asked, NO_FRAMES, rng_for(0)) if not trial.kind.needs_data else ()
     for one in cases:
-        if isinstance(one, Case) and one.id in (wanted, wanted or one.id) and isinstance(one.asks[0], RecordDrive):
+        if (
+            isinstance(one, Case)
+            and one.id in (wanted, wanted or one.id)
+            and isinstance(one.asks[0], RecordDrive)
+        ):
             scenario: Any = one.asks[0].scenario
             number = int(str(row.get("param.drive") or scenario.number))
-            return scenario, read_recorded(kept_drive(folder, asked.id, pair.system, number)[0]), str(row["case"])
-    raise InputError(f"{row['case']} of {folder} asks for no drive: export a run of driving, or of rules that drive")
+            return (
+                scenario,
+                read_recorded(kept_drive(folder, asked.id, pair.system, number)[0]),
+                str(row["case"]),
+            )
+    raise InputError(
+        f"{row['case']} of {folder} asks for no drive: export a run of driving, or of rules that drive"
+    )
 
 
 def _badness(row: Mapping[str, Any]) -> float:

@@ -34,7 +34,7 @@ _OF_FORMS = {form: one for one in _EVERY for form in one.forms}
 
 
 def kind_of(entry: EntryForm) -> Kind[Any, Any]:
-    """Return the kind of an entry; rules that say where to drive are of another one, and drives searched for."""
+    """Return the kind of an entry; rules that drive and searches for drives are of another one."""
     if isinstance(entry, DrivingForm) and entry.search:
         return KINDS[DrivingSearchKind.name]
     return KINDS[DrivenRulesKind.name] if getattr(entry, "drive", None) else _OF_FORMS[type(entry)]

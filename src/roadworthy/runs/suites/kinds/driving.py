@@ -80,8 +80,10 @@ class DrivingForm(EntryForm):
         if own and self.search is None:
             raise ValueError(f"{min(own)} is of a search: give search, guided or random")
         if self.search and {"laps", "sectors", "end_at"} & self.model_fields_set:
-            raise ValueError("drives of a search end after so many seconds or where they fail: leave out laps, "
-            "sectors and end_at")
+            raise ValueError(
+                "drives of a search end after so many seconds or where they fail: leave out laps, "
+                "sectors and end_at"
+            )
         return self
 
 
@@ -103,7 +105,11 @@ class DrivingKind(Kind[DrivingForm, "DrivingQuality"]):
 
     def no_rate(self, search: object) -> str:
         """Return why a search accepts no share of failures."""
-        return "a search tells what it finds, not how often the model fails: leave out 'accept'" if search else ""
+        return (
+            "a search tells what it finds, not how often the model fails: leave out 'accept'"
+            if search
+            else ""
+        )
 
     def parts(self, entry: DrivingForm, context: Context) -> Iterator[Part[DrivingQuality]]:
         """Yield the oracle with its drives."""
@@ -202,18 +208,19 @@ class DrivingSearchKind(DrivingKind):
         ends = {"laps": 0, "seconds": seconds, "end_at": events, "sectors": None}
         quality = self.quality(entry.model_copy(update=ends), context)
         tries = min(entry.tries, context.sample or entry.tries)
-        search = DriveSearch(
-            quality, entry.vary, tuple(entry.changes), str(entry.search), tries, tuple(entry.only or ())
-        )
-        for genes in search.tried_once():
+        vary = {name: one if isinstance(one, str | list) else [one] for name, one in entry.vary.items()}
+        search = DriveSearch(quality, vary, entry.changes, str(entry.search), tries, entry.only or ())
+        for values in search.probes():
             # Whatever cannot be driven is told before the first drive.
-            scenario, change = search.scenario(genes), search.change(genes, _change)
+            scenario, change = search.scenario(values), search.change(values, _change)
             if scenario.simulator.partition(":")[0] == "world":
                 simulator: Any = open_simulator(scenario.simulator, **scenario.options)
                 if change is not None:
                     simulator.check_change(change)
         text = quality.requirement("any").text
-        yield Part("", f"{text}, whatever a search tries", search.parameters(), search, _notes(entry, quality))
+        yield Part(
+            "", f"{text}, whatever a search tries", search.parameters(), search, _notes(entry, quality)
+        )
 
     def misfit(self, part: Part[Any], facts: Facts) -> str:
         """It needs a model that steers."""
