@@ -30,7 +30,6 @@ from roadworthy.cases import (
     Outcome,
     RecordDrive,
     Requirement,
-    Scalar,
     Status,
     Verdict,
     conclude_rate,
@@ -52,7 +51,7 @@ GENE = "param.gene."
 MakeChange = Callable[[str, int], ScenarioChange]
 """Makes a change of words and a seed."""
 
-_USUAL = read_yaml(Path(__file__).with_suffix(".yaml"), "file of what is varied", "vary and changes").data
+_USUAL = read_yaml(Path(__file__).with_suffix(".yaml"), "file of a search", "vary, changes and near").data
 _RANGE = re.compile(r"-?\d+(\.\d+)? to -?\d+(\.\d+)?")
 _NUMBERS = re.compile(r"\s*(\{[^}]*\}|\b[\d.]+)( m ahead)?")
 _NO_OPTIONS = ("simulator", "change", "amount")
@@ -61,15 +60,7 @@ _TOGETHER = 8  # tries that are made before any of them is looked at
 _FRESH, _ELSEWHERE = 0.3, 0.3  # of guided tries are made by chance, and of what fails, at other places
 _SPREAD = 0.15  # of a range, by which a number is moved
 _RUN_UP = (15.0, 30.0, 60.0)  # metres before the place of a failure
-# What one may collide with: the signal of its distance, and the metres from which on it is far.
-_WITH = {
-    "what came": ("change_distance", 2.0),
-    "a vehicle ahead": ("headway", 5.0),
-    "a pedestrian": ("pedestrian_distance", 2.0),
-    "a vehicle beside or behind": ("vehicle_distance", 1.0),
-}
-
-
+Near = dict[str, NDArray[np.float64]]
 Shares = dict[str, float]
 """What varies, by name: 0 is the plainest value or the beginning of a range, 1 the last or the end."""
 
@@ -145,9 +136,8 @@ class DriveSearch:
 
     def parameters(self) -> dict[str, Any]:
         """Return it as the parameters of a requirement."""
-        vary = {name: told if isinstance(told, str) else list(told) for name, told in self.vary.items()}
-        told = {"quality": self.quality.parameters(), "vary": vary, "changes": list(self.changes)}
-        return {**told, "search": self.search, "tries": self.tries, "only": [dict(one) for one in self.only]}
+        told = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {**told, "quality": self.quality.parameters()}
 
     def values(self, shares: Shares) -> dict[str, Any]:
         """Return the values of shares."""
@@ -164,19 +154,15 @@ class DriveSearch:
         """Return what changes on the way."""
         return re.sub(r"\{(.+?)\}", lambda found: f"{value_at(found[1], values['amount'])}", values["change"])
 
-    def scenario(self, values: Mapping[str, Any]) -> Scenario:
-        """Return where and in what a try drives."""
+    def drive(self, values: Mapping[str, Any], make: MakeChange) -> tuple[Scenario, ScenarioChange | None]:
+        """Return where and in what a try drives, and what changes on the way, if anything does."""
         (base,) = (one for one in self.quality.scenarios if one.simulator == values["simulator"])
         options = {name: one for name, one in values.items() if name not in _NO_OPTIONS}
-        return replace(base, options={**base.options, **options})
-
-    def change(self, values: Mapping[str, Any], make: MakeChange) -> ScenarioChange | None:
-        """Return what changes on the way, if anything does."""
-        words = self.words(values)
-        return None if words == NOTHING else make(words, int(values.get("seed", 0)))
+        words, scenario = self.words(values), replace(base, options={**base.options, **options})
+        return scenario, None if words == NOTHING else make(words, int(values.get("seed", 0)))
 
 
-def nearness(drive: Drive, change: str = "") -> dict[str, NDArray[np.float64]]:
+def nearness(drive: Drive, change: str = "") -> Near:
     """Return how near a drive is to each kind of failure in each row: 1 or more is far, 0 is there.
 
     Args:
@@ -193,21 +179,19 @@ def nearness(drive: Drive, change: str = "") -> dict[str, NDArray[np.float64]]:
         for side, sign in (("left", -1), ("right", 1)):
             there = np.sign(known["lane_offset"]) == sign
             found[f"line crossing to the {side}"] = np.where(there, known["lateral_clearance"], math.inf)
-    for who, (signal, far) in _WITH.items():
+    for who, (signal, far) in _USUAL["near"].items():
         if signal in known:
             name = f"collision, {change}" if change and who == "what came" else f"collision with {who}"
             found[name] = np.nan_to_num(known[signal] / far, nan=math.inf)
     return found
 
 
-def failure_of(
-    drive: Drive, verdict: Verdict, events: Iterable[str], near: Mapping[str, NDArray[np.float64]]
-) -> tuple[str, int]:
+def failure_of(drive: Drive, reason: str, events: Iterable[str], near: Near) -> tuple[str, int]:
     """Return what kind of failure a drive ended in, and the row in which it happened."""
     rows = {event: np.flatnonzero(drive.events.get(event, ())) for event in (*events, "collision")}
     first = {event: int(one[0]) for event, one in rows.items() if len(one)}
     if not first:
-        return re.split(r" is | until ", verdict.reason)[0], len(drive) - 1
+        return re.split(r" is | until ", reason)[0], len(drive) - 1
     row = min(first.values())
     event = "collision" if first.get("collision") == row else min(first, key=lambda one: first[one])
     there = {name: float(one[row]) for name, one in near.items() if name.startswith(event)}
@@ -250,7 +234,7 @@ class DriveSearchMethod(BaseMethod):
     def _case(self, requirement: Requirement, values: Mapping[str, Any], of: str) -> Case:
         asked = self._asked
         number = self._state["drives"] = self._state["drives"] + 1
-        scenario, change = asked.scenario(values), asked.change(values, self._change)
+        scenario, change = asked.drive(values, self._change)
         said = {one.name: getattr(scenario, one.name) for one in fields(Scenario)}
         quality = replace(asked.quality, scenarios=(scenario,), sectors=(WHOLE_DRIVE,))
         ask = Judged(**said, quality=quality, requirement=requirement.id, number=number, change=change)
@@ -264,9 +248,8 @@ class DriveSearchMethod(BaseMethod):
         if count := min(self._asked.tries - self._state["tries"], _TOGETHER):
             self._state["tries"] += count
             return [(self._tried(), "") for _ in range(count)]
-        return [
-            (smaller, key) for key, one in self._state["found"].items() if (smaller := self._smaller(one))
-        ]
+        found = self._state["found"].items()
+        return [(smaller, key) for key, one in found if (smaller := self._smaller(one))]
 
     def _tried(self) -> Shares:
         """Return a try by chance, of what fails at another place, or near what is nearest to failing."""
@@ -335,11 +318,8 @@ class DriveSearchMethod(BaseMethod):
         Raises:
             NotApplicable: The careful driver fails there, too.
         """
-        (ask,), drive = case.asks, answers.driven()
-        assert isinstance(ask, RecordDrive)
-        scenario = ask.scenario
-        assert isinstance(scenario, Judged)
-        assert isinstance(drive, Drive)
+        drive: Any = answers.driven()
+        scenario: Any = getattr(case.asks[0], "scenario", None)
         asked, change = scenario.quality, _NUMBERS.sub("", str(case.parameters["gene.change"]))
         verdict, near = judged(case, drive, WHOLE_DRIVE, asked), nearness(drive, change)
         places = [sector.partition(" lap ")[0] for sector in drive.sector_names]
@@ -356,7 +336,7 @@ class DriveSearchMethod(BaseMethod):
             careful = ScenarioDriver().drive(replace(scenario, options=options), Truth())
             if (other := judged(case, careful, WHOLE_DRIVE, asked)).status is Status.VIOLATED:
                 raise NotApplicable(f"the careful driver fails there, too: {other.reason}")
-        kind, row = failure_of(drive, verdict, asked.events, near)
+        kind, row = failure_of(drive, verdict.reason, asked.events, near)
         told = {"finding": f"{kind} in {places[drive.sectors[row]]}", "changed_at": 0.0}
         metres = float(drive.signals.get("distance", drive.time)[row])
         measures = {**verdict.measures, **told, "time": float(drive.time[row]), "metres": metres}
@@ -376,19 +356,9 @@ class DriveSearchMethod(BaseMethod):
 
     def state(self) -> Mapping[str, Any]:
         """Return where the search stands."""
-        if not self._state.get("tries"):
-            return {}
-        settings = {**self._asked.parameters(), "tries": 0}
-        return {**self._state, "rng": dict(self._rng.bit_generator.state), "settings": settings}
+        rng = dict(self._rng.bit_generator.state)
+        return {**self._state, "rng": rng} if self._state["tries"] else {}
 
-    def restore(self, requirement: Requirement, state: Mapping[str, Any], /) -> None:
-        """Let the next search go on from a state; there may be more tries, nothing else.
-
-        Raises:
-            InputError: The state is of other settings.
-        """
-        if state and state["settings"] != {**DriveSearch.of(requirement).parameters(), "tries": 0}:
-            raise InputError(
-                "the search to resume has other settings: resume with them, or choose another folder"
-            )
+    def restore(self, requirement: Requirement, state: Mapping[str, Any], /) -> None:  # noqa: ARG002
+        """Let the next search go on from a state."""
         self._stored = state

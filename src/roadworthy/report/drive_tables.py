@@ -15,7 +15,7 @@ import numpy as np
 
 from roadworthy._files import rendered, replacing, write_json, write_text
 from roadworthy._tables import csv_text
-from roadworthy.cases import Case, RecordDrive
+from roadworthy.cases import Case
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.drives.drive import failing_sectors, partial_sectors
 from roadworthy.driving.drives.readers.recorded import DRIVE_FILE, read_recorded
@@ -404,51 +404,50 @@ def searched_drives(result: SuiteResult) -> tuple[list[ResultTable], dict[str, A
     (((id, model), outcome),) = result.outcomes.items()
     search: DriveSearch = result.plan.trials[0].part.inside
     plain, found = search.values({}), dict[str, dict[str, Any]]()
-    rows = list(read_rows(result.folder_of(id, model)))
+    rows: Rows = list(map(dict, read_rows(result.folder_of(id, model))))
     for row in rows:
         finding, of = row.get("measure.finding"), row["param.smaller_than"]
         if not finding or of not in ("", finding):
             continue
-        one = found.setdefault(str(finding), {"finding": finding, "tries": 0})
+        one = found.setdefault(finding, {"finding": finding, "tries": 0, "case": ""})
         one["tries"] += not of
-        if of or "case" not in one:
-            drive = {**_values(row), "change": row["param.change.1"]}
+        if of or not one["case"]:
+            drive = varied(row)
             needs = [
                 f"{name} {it}" for name, it in drive.items() if name not in _ANYHOW and it != plain[name]
             ]
-            after = float(str(row["measure.changed_at"])) + float(str(row["measure.time"]))
-            one |= {"case": row["case"], "after": round(after, 1), "needs": ", ".join(needs), "drive": drive}
-    told = sorted(found.values(), key=lambda one: str(one["finding"]))
+            one |= {"case": row["case"], "after": round(row["measure.time"], 1), "needs": ", ".join(needs)}
+            one["drive"] = drive
+    told = [found[name] for name in sorted(found)]
     if told:
-        template, opened = (
-            Path(__file__).with_name(f"{FAILURES_FILE}.jinja"),
-            result.plan.models[model].form.model,
-        )
-        text = rendered(
-            template, search=search, told=told, model=model, opened=opened, json=json.dumps, dict=dict
-        )
-        write_text(result.folder / FAILURES_FILE, text)
-    columns = ("finding", "tries", "case", "after", "needs")
+        opened = {model: result.plan.models[model].form.model}
+        known = {"search": search, "told": told, "opened": opened, "json": json.dumps, "dict": dict}
+        template = Path(__file__).with_name(f"{FAILURES_FILE}.jinja")
+        write_text(result.folder / FAILURES_FILE, rendered(template, **known))
     kinds = {(one["finding"].rpartition(" in ")[0], one["needs"]) for one in told}
     tries = sum(not row["param.smaller_than"] for row in rows)
-    table = ResultTable(
-        f"{len(told)} failures of {len(kinds)} kinds in {tries} tries",
-        ("failure", "tries", "smallest", "fails after, s", "needs"),
-        tuple(tuple(str(one[name]) for name in columns) for one in told),
-    )
+    columns = {
+        "failure": "finding",
+        "tries": "tries",
+        "smallest": "case",
+        "fails after, s": "after",
+        "needs": "needs",
+    }
+    cells = tuple(tuple(str(one[name]) for name in columns.values()) for one in told)
+    title = f"{len(told)} failures of {len(kinds)} kinds in {tries} tries"
     document = {"tries": tries, "drives": len(rows), "kinds": len(kinds), "findings": told}
-    return [table], {**document, "summary": outcome.summary, "notes": result.notes}
+    document |= {"summary": outcome.summary, "notes": result.notes}
+    return [ResultTable(title, tuple(columns), cells)], document
 
 
-def _values(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what varied in a drive of a search, without the amounts that are in its change."""
-    told = {name[len(GENE) :]: value for name, value in row.items() if name.startswith(GENE)}
-    return {name: value for name, value in told.items() if value is not None and name != "amount"}
+def varied(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what varied in a drive of a search, with the change in words; nothing for other drives."""
+    told = {name[len(GENE) :]: one for name, one in row.items() if name.startswith(GENE) and one is not None}
+    told.pop("amount", None)
+    return {**told, "change": row["param.change.1"]} if told else {}
 
 
-def driven_case(
-    folder: Path, id: str | None = None, suite: Path | None = None
-) -> tuple[Scenario, Drive, str]:
+def driven_case(folder: Path, id: str | None, suite: Path | None = None) -> tuple[Scenario, Drive, str]:
     """Return the scenario and the kept drive of a case of a run: the worst that failed, or one by id.
 
     Raises:
@@ -459,37 +458,22 @@ def driven_case(
     rows = [(pair, row) for pair in StoredRun.open(folder).pairs for row in read_rows(pair.folder)]
     chosen = [one for one in rows if (one[1]["case"] == id if id else one[1]["status"] == "violated")]
     if not chosen:
-        known = [str(row["case"]) for _, row in rows]
-        raise InputError(
-            f"{folder} has no case {id!r}: {suggest(id, known)}" if id else f"nothing failed in {folder}"
-        )
-    pair, row = min(chosen, key=lambda one: _badness(one[1]))
-    plan = plan_of(folder, suite)
-    trial = next(one for one in plan.trials if one.requirement.id == pair.requirement.id)
-    asked, wanted = trial.requirement, str(row["case"])
-    genes = {
-        name[len(GENE) :]: value for name, value in row.items() if name.startswith(GENE) and value is not None
-    }
-    if genes:
-        asked, wanted = replace(asked, parameters={**asked.parameters, "only": [genes]}), ""
+        hint = suggest(id, [str(row["case"]) for _, row in rows]) if id else "name a case"
+        raise InputError(f"{folder} has no case {id or 'that failed'}: {hint}")
+    # Of equals, the last of a search is the smallest.
+    pair, row = min(reversed(chosen), key=lambda one: _badness(one[1]))
+    plan, case = plan_of(folder, suite), str(row["case"])
+    (trial,) = (one for one in plan.trials if one.requirement.id == pair.requirement.id)
+    asked, only = trial.requirement, varied(row)
+    if only:
+        asked = replace(asked, parameters={**asked.parameters, "only": [only]})
     method = trial.kind.method({asked.id: trial.part}, plan.context)
-    cases = method.cases(asked, NO_FRAMES, rng_for(0)) if not trial.kind.needs_data else ()
-    for one in cases:
-        if (
-            isinstance(one, Case)
-            and one.id in (wanted, wanted or one.id)
-            and isinstance(one.asks[0], RecordDrive)
-        ):
-            scenario: Any = one.asks[0].scenario
-            number = int(str(row.get("param.drive") or scenario.number))
-            return (
-                scenario,
-                read_recorded(kept_drive(folder, asked.id, pair.system, number)[0]),
-                str(row["case"]),
-            )
-    raise InputError(
-        f"{row['case']} of {folder} asks for no drive: export a run of driving, or of rules that drive"
-    )
+    cases = () if trial.kind.needs_data else method.cases(asked, NO_FRAMES, rng_for(0))
+    for one in (one for one in cases if isinstance(one, Case) and (only or one.id == case)):
+        scenario: Any = getattr(one.asks[0], "scenario", None)
+        number = int(str(row.get("param.drive") or scenario.number))
+        return scenario, read_recorded(kept_drive(folder, asked.id, pair.system, number)[0]), case
+    raise InputError(f"{case} of {folder} asks for no drive: export what drove in the built-in world")
 
 
 def _badness(row: Mapping[str, Any]) -> float:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, told_as
 from roadworthy.frames import Signals
 from roadworthy.models import Simulator
 from roadworthy.runs.suites.forms import Count, EntryForm, Number, Some, Thresholds, Words
@@ -76,14 +76,10 @@ class DrivingForm(EntryForm):
 
     @model_validator(mode="after")
     def _searched(self) -> Self:
-        own = {"tries", "vary", "changes", "only"} & self.model_fields_set
-        if own and self.search is None:
-            raise ValueError(f"{min(own)} is of a search: give search, guided or random")
-        if self.search and {"laps", "sectors", "end_at"} & self.model_fields_set:
-            raise ValueError(
-                "drives of a search end after so many seconds or where they fail: leave out laps, "
-                "sectors and end_at"
-            )
+        other = {"laps", "sectors", "end_at"} if self.search else {"tries", "vary", "changes", "only"}
+        if wrong := other & self.model_fields_set:
+            what = "not of a search, whose drives end where they fail" if self.search else "of a search alone"
+            raise ValueError(f"{min(wrong)} is {what}: leave it out")
         return self
 
 
@@ -105,11 +101,7 @@ class DrivingKind(Kind[DrivingForm, "DrivingQuality"]):
 
     def no_rate(self, search: object) -> str:
         """Return why a search accepts no share of failures."""
-        return (
-            "a search tells what it finds, not how often the model fails: leave out 'accept'"
-            if search
-            else ""
-        )
+        return "a search tells what it finds, which is no rate: leave out 'accept'" if search else ""
 
     def parts(self, entry: DrivingForm, context: Context) -> Iterator[Part[DrivingQuality]]:
         """Yield the oracle with its drives."""
@@ -212,15 +204,13 @@ class DrivingSearchKind(DrivingKind):
         search = DriveSearch(quality, vary, entry.changes, str(entry.search), tries, entry.only or ())
         for values in search.probes():
             # Whatever cannot be driven is told before the first drive.
-            scenario, change = search.scenario(values), search.change(values, _change)
+            scenario, change = search.drive(values, _change)
             if scenario.simulator.partition(":")[0] == "world":
                 simulator: Any = open_simulator(scenario.simulator, **scenario.options)
                 if change is not None:
                     simulator.check_change(change)
-        text = quality.requirement("any").text
-        yield Part(
-            "", f"{text}, whatever a search tries", search.parameters(), search, _notes(entry, quality)
-        )
+        text = f"{quality.requirement('any').text}, whatever a search tries"
+        yield Part("", text, search.parameters(), search, _notes(entry, quality))
 
     def misfit(self, part: Part[Any], facts: Facts) -> str:
         """It needs a model that steers."""
@@ -250,10 +240,8 @@ def _change(words: str, seed: int) -> ScenarioChange:
     from roadworthy.rules import RuleError, parse
     from roadworthy.rules.drives import RuleChange
 
-    rule = parse(f"If {words}, then the ego-vehicle must not collide.")
-    if isinstance(rule, RuleError):
-        raise rule
-    return RuleChange(rule, seed)
+    with told_as(InputError, f"the change {words!r} cannot be made", RuleError):
+        return RuleChange(parse(f"If {words}, then the ego-vehicle must not collide."), seed)
 
 
 def _logged(scenario: Scenario, thresholds: OracleThresholds, folder: Path) -> Scenario:
