@@ -194,10 +194,13 @@ class DrivingSearchKind(DrivingKind):
         from roadworthy.driving.drives import FATAL_EVENTS
         from roadworthy.driving.search import DriveSearch
         from roadworthy.driving.simulators import open_simulator
+        from roadworthy.driving.simulators.loop import refused_change
+        from roadworthy.driving.simulators.scenarios import WHOLE_DRIVE
+        from roadworthy.registry import simulators
 
         events = entry.events or list(FATAL_EVENTS)
         seconds = entry.seconds if "seconds" in entry.model_fields_set else _SEARCHED
-        ends = {"laps": 0, "seconds": seconds, "end_at": events, "sectors": None}
+        ends = {"laps": 0, "seconds": seconds, "end_at": events, "sectors": [WHOLE_DRIVE]}
         quality = self.quality(entry.model_copy(update=ends), context)
         tries = min(entry.tries, context.sample or entry.tries)
         vary = {name: one if isinstance(one, str | list) else [one] for name, one in entry.vary.items()}
@@ -205,7 +208,10 @@ class DrivingSearchKind(DrivingKind):
         for values in search.probes():
             # Whatever cannot be driven is told before the first drive.
             scenario, change = search.drive(values, _change)
-            if scenario.simulator.partition(":")[0] == "world":
+            name = scenario.simulator.partition(":")[0]
+            if change is not None and (reason := refused_change(simulators.get(name), scenario.simulator)):
+                raise InputError(f"{reason}; or leave out changes")
+            if name == "world":
                 simulator: Any = open_simulator(scenario.simulator, **scenario.options)
                 if change is not None:
                     simulator.check_change(change)
