@@ -18,7 +18,7 @@ from roadworthy._yaml import read_yaml
 from roadworthy.cli._answer import Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import make_folder, parse_options, tracked
-from roadworthy.cli._road import RunOptions, answer_of, planned, run_plan, suite_document
+from roadworthy.cli._road import RunOptions, answer_of, answered, planned, run_plan, suite_document
 from roadworthy.cli.options import numbers, share, words
 from roadworthy.cli.studies import clips
 from roadworthy.errors import InputError
@@ -269,6 +269,107 @@ def check(
     }
     plan = planned(suite_document("driving check", {"log": entry}, models=["truth"]), how, Path("check-out"))
     return answer_of(run_plan(plan, how, Path("check-out")), how)
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """Where failing drives are searched for.
+
+    Options:
+        model (MODEL): Who drives.
+        simulator (-s SIMULATOR): Where; repeatable.
+        option (-o KEY=VALUE): An option of the simulators that does not vary; repeatable.
+        vary (KEY=VALUES): What varies of the options: values, the plainest first, or a range, such as
+            time=day,night or seed="0 to 99"; repeatable. In the built-in world, all that matters if left out.
+        change (WORDS): What may happen on the way, such as "a pedestrian crosses {60 to 30} m ahead", mildest
+            first, or nothing; repeatable.
+        search: guided by what came near; random for comparison.
+        tries (min=1 N): How many drives are tried; making failures smaller takes some more.
+        seconds (S): The longest drive.
+        oracle (FILE): What `driving oracle --json` wrote: its thresholds must hold as well.
+        frames: Of which drives what the camera saw is kept.
+        seed (N): Chooses what is tried.
+    """
+
+    model: str = "dave2"
+    simulator: list[str] | None = None
+    option: list[str] | None = None
+    vary: list[str] | None = None
+    change: list[str] | None = None
+    search: Literal["guided", "random"] = "guided"
+    tries: int = 100
+    seconds: float = 15.0
+    oracle: Path | None = None
+    frames: Literal["none", "failing", "all"] = "failing"
+    seed: int = 0
+
+
+@command(app)
+def search(how: RunOptions, given: SearchOptions) -> Answer:
+    """Search for drives that fail: in which weather and traffic, with what happening on the way, and where.
+
+    A failure is told by what happens and where; one that the careful driver of the built-in world has, too,
+    is none. Each is made smaller: what it does not need is left out, what can be weaker is, and the drive
+    begins just before it. failures.suite.yaml drives the smallest again, for a later model. A search that was
+    stopped goes on where it stood. The exit code is 1 if anything fails.
+
+    Examples:
+        roadworthy driving search --model dave2 -s world:town -s world:mountain --tries 200
+        roadworthy driving search -s world:town --vary time=day,night --vary start="0 to 900" --change nothing
+        roadworthy driving search -s world:town --change "a pedestrian crosses {60 to 20} m ahead"
+        roadworthy driving search --model truth -o driver=pedestrian-blind -s world:town --search random
+    """
+    from roadworthy.report.drive_tables import searched_drives
+
+    vary = parse_options(given.vary or [])
+    several = {name: one if " to " in str(one) else str(one).split(",") for name, one in vary.items()}
+    entry = {
+        "driving": {} if given.oracle is None else str(given.oracle),
+        "simulator": given.simulator or ["world:town"],
+        "options": parse_options(given.option or []),
+        "search": given.search,
+        "tries": given.tries,
+        "seconds": given.seconds,
+        "vary": several,
+        "changes": given.change or [],
+        "frames": given.frames,
+    }
+    suite = suite_document("driving search", {"search": entry}, models=[given.model], seed=given.seed)
+    return answered(suite, how, Path("search-out"), searched_drives)
+
+
+@command(app)
+def export(
+    run: Path, case: str | None = None, out: Path = Path("scenario"), suite: Path | None = None
+) -> Answer:
+    """Write a drive of a run as OpenSCENARIO with its road as OpenDRIVE, for other players and simulators.
+
+    Drives in the built-in world, whether of `driving drive`, of a rule that drives or of a search. Everybody
+    moves as in the drive. The ego-vehicle has its route and its first speed; it also drives as it was driven,
+    unless the parameter ego_as_driven is set to false.
+
+    Options:
+        run (RUN): The folder of the run.
+        out (FOLDER): Where the files are written.
+        case (CASE): Which case, by its id; the worst that failed if left out.
+        suite (FILE): The suite where it stands, for a run that names models of your own.
+
+    Examples:
+        roadworthy driving export search-out --out scenario
+        roadworthy driving export search-out --case "drive 000040" --out scenario
+    """
+    from roadworthy.driving.exporting import export_drive
+    from roadworthy.report.drive_tables import driven_case
+
+    scenario, drive, id = driven_case(run, case, suite)
+    written = export_drive(scenario, drive, out)
+    document = {
+        "case": id,
+        "files": [str(one) for one in written],
+        "seconds": drive.duration,
+        "ended": drive.ended,
+    }
+    return Answer(document, [f"{id}: {drive.ended} after {drive.duration:.1f} s", *map(str, written)])
 
 
 @command(app)

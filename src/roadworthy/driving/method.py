@@ -50,7 +50,7 @@ NO_FRAMES: Dataset = _NoFrames("none", ())
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Judged(CaseScenario):
+class Judged(CaseScenario):
     """A scenario with what its drive is judged by, which may happen in another process than `cases`.
 
     Its number is that of the drive, so that repeats are not one.
@@ -108,7 +108,7 @@ class DrivingMethod(BaseMethod):
         drives = product(asked.scenarios, range(1, asked.repeats + 1))
         for number, (scenario, repeat) in enumerate(drives, 1):
             said = {one.name: getattr(scenario, one.name) for one in fields(Scenario)}
-            drive = Ask(_Judged(**said, quality=asked, requirement=requirement.id, number=number))
+            drive = Ask(Judged(**said, quality=asked, requirement=requirement.id, number=number))
             options = {f"option.{key}": _scalar(value) for key, value in scenario.options.items()}
             for sector in asked.sectors_of(scenario):
                 parameters: dict[str, Scalar] = {"simulator": scenario.simulator, "sector": sector, **options}
@@ -128,9 +128,9 @@ class DrivingMethod(BaseMethod):
         """
         (ask,) = case.asks
         drive = answers.driven()
-        if not isinstance(ask, Ask) or not isinstance(ask.scenario, _Judged) or not isinstance(drive, Drive):
+        if not isinstance(ask, Ask) or not isinstance(ask.scenario, Judged) or not isinstance(drive, Drive):
             raise InputError(f"case {case.id!r} must ask for a drive of this method's own, and be given one")
-        return _judged(case, drive, str(case.parameters["sector"]), ask.scenario.quality)
+        return judged(case, drive, str(case.parameters["sector"]), ask.scenario.quality)
 
     def conclude(self, requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:
         """Conclude by the rate, and tell of sectors that passed in one repeat and failed in another."""
@@ -155,7 +155,12 @@ class DrivingMethod(BaseMethod):
         return replace(outcome, notes=(*outcome.notes, told))
 
 
-def _judged(case: Case, drive: Drive, sector: str, asked: DrivingQuality) -> Verdict:
+def judged(case: Case, drive: Drive, sector: str, asked: DrivingQuality) -> Verdict:
+    """Return whether a sector of a drive, or all of it, was driven well.
+
+    Raises:
+        NotApplicable: It was not driven, or not all of it, or a metric of it is not known.
+    """
     names = drive.sector_names
     numbers = [number for number, name in enumerate(names) if sector in (name, WHOLE_DRIVE)]
     if not numbers:

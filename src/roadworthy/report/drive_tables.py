@@ -6,18 +6,20 @@ import json
 import math
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from roadworthy._files import replacing, write_json, write_text
+from roadworthy._files import rendered, replacing, write_json, write_text
 from roadworthy._tables import csv_text
+from roadworthy.cases import Case
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.drives.drive import failing_sectors, partial_sectors
 from roadworthy.driving.drives.readers.recorded import DRIVE_FILE, read_recorded
+from roadworthy.driving.method import NO_FRAMES
 from roadworthy.driving.metrics import (
     CATALOGUE,
     MetricSettings,
@@ -31,14 +33,18 @@ from roadworthy.driving.metrics import (
 )
 from roadworthy.driving.repeats import Repeats
 from roadworthy.driving.requirements import DrivingQuality
+from roadworthy.driving.search import GENE, DriveSearch
+from roadworthy.driving.simulators import Scenario
 from roadworthy.driving.simulators.scenarios import kept_drive
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, suggest
 from roadworthy.report.driving import FRAMES_FILE, Film, drive_figure
 from roadworthy.report.plots import save
 from roadworthy.result_tables import ResultTable
 from roadworthy.rules.gauges import gauge_of
 from roadworthy.runs import read_rows
+from roadworthy.runs.store import StoredRun
 from roadworthy.runs.suites import SuiteResult
+from roadworthy.seeding import rng_for
 
 SHOWN = ("Mean(SP)", "SD(SP)", "SD(LP)", "Max(LP)", "SD(SA)", "Count(LCR)", "Count(CR)")
 """The metrics of a table that fits on a screen."""
@@ -396,6 +402,88 @@ def driven_rules(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]
         said = {"rule": rule, "model": model, "status": str(outcome.status), "formula": plan.formula}
         found.append({**said, "summary": outcome.summary, "drives": drives})
     return tables, {"results": found, "notes": result.notes}
+
+
+_ANYHOW = ("simulator", "start", "seed")  # what every drive has
+FAILURES_FILE = "failures.suite.yaml"
+"""What the suite is called that drives the smallest failures of a search again."""
+
+
+def searched_drives(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]]:
+    """Return the failures that a search found, as small as they became; write a suite of them."""
+    (((id, model), outcome),) = result.outcomes.items()
+    search: DriveSearch = result.plan.trials[0].part.inside
+    plain, found = search.values({}), dict[str, dict[str, Any]]()
+    rows: Rows = list(map(dict, read_rows(result.folder_of(id, model))))
+    for row in rows:
+        finding, of = row.get("measure.finding"), row["param.smaller_than"]
+        if not finding or of not in ("", finding):
+            continue
+        one = found.setdefault(finding, {"finding": finding, "tries": 0, "case": ""})
+        one["tries"] += not of
+        if of or not one["case"]:
+            drive = varied(row)
+            needs = [
+                f"{name} {it}" for name, it in drive.items() if name not in _ANYHOW and it != plain[name]
+            ]
+            one |= {"case": row["case"], "after": round(row["measure.time"], 1), "needs": ", ".join(needs)}
+            one["drive"] = drive
+    told = [found[name] for name in sorted(found)]
+    if told:
+        opened = {model: result.plan.models[model].form.model}
+        known = {"search": search, "told": told, "opened": opened, "json": json.dumps, "dict": dict}
+        template = Path(__file__).with_name(f"{FAILURES_FILE}.jinja")
+        write_text(result.folder / FAILURES_FILE, rendered(template, **known))
+    kinds = {(one["finding"].rpartition(" in ")[0], one["needs"]) for one in told}
+    tries = sum(not row["param.smaller_than"] for row in rows)
+    columns = {
+        "failure": "finding",
+        "tries": "tries",
+        "smallest": "case",
+        "fails after, s": "after",
+        "needs": "needs",
+    }
+    cells = tuple(tuple(str(one[name]) for name in columns.values()) for one in told)
+    title = f"{len(told)} failures of {len(kinds)} kinds in {tries} tries"
+    document = {"tries": tries, "drives": len(rows), "kinds": len(kinds), "findings": told}
+    document |= {"summary": outcome.summary, "notes": result.notes}
+    return [ResultTable(title, tuple(columns), cells)], document
+
+
+def varied(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what varied in a drive of a search, with the change in words; nothing for other drives."""
+    told = {name[len(GENE) :]: one for name, one in row.items() if name.startswith(GENE) and one is not None}
+    told.pop("amount", None)
+    return {**told, "change": row["param.change.1"]} if told else {}
+
+
+def driven_case(folder: Path, id: str | None, suite: Path | None = None) -> tuple[Scenario, Drive, str]:
+    """Return the scenario and the kept drive of a case of a run: the worst that failed, or one by id.
+
+    Raises:
+        InputError: There is no such case, or it asks for no drive.
+    """
+    from roadworthy.runs.evidence.reopening import plan_of
+
+    rows = [(pair, row) for pair in StoredRun.open(folder).pairs for row in read_rows(pair.folder)]
+    chosen = [one for one in rows if (one[1]["case"] == id if id else one[1]["status"] == "violated")]
+    if not chosen:
+        hint = suggest(id, [str(row["case"]) for _, row in rows]) if id else "name a case"
+        raise InputError(f"{folder} has no case {id or 'that failed'}: {hint}")
+    # Of equals, the last of a search is the smallest.
+    pair, row = min(reversed(chosen), key=lambda one: _badness(one[1]))
+    plan, case = plan_of(folder, suite), str(row["case"])
+    (trial,) = (one for one in plan.trials if one.requirement.id == pair.requirement.id)
+    asked, only = trial.requirement, varied(row)
+    if only:
+        asked = replace(asked, parameters={**asked.parameters, "only": [only]})
+    method = trial.kind.method({asked.id: trial.part}, plan.context)
+    cases = () if trial.kind.needs_data else method.cases(asked, NO_FRAMES, rng_for(0))
+    for one in (one for one in cases if isinstance(one, Case) and (only or one.id == case)):
+        scenario: Any = getattr(one.asks[0], "scenario", None)
+        number = int(str(row.get("param.drive") or scenario.number))
+        return scenario, read_recorded(kept_drive(folder, asked.id, pair.system, number)[0]), case
+    raise InputError(f"{case} of {folder} asks for no drive: export what drove in the built-in world")
 
 
 def _badness(row: Mapping[str, Any]) -> float:

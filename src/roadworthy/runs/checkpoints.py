@@ -138,6 +138,7 @@ class Checkpoints:
 
     def leave(self, store: RunStore, least: int = CHECKPOINT_ROWS) -> None:
         """Leave a checkpoint, if so many rows came since the last one and the method can tell its state."""
+        least = getattr(self._method, "checkpoint_rows", least)  # of what is slow, fewer are lost
         if not isinstance(self._method, ResumableMethod) or store.count < self._rows + least:
             return
         if state := self._method.state():

@@ -324,6 +324,13 @@ class WorldSimulator:
         self._now = seen
         return self._situation(seen, before)
 
+    @property
+    def scene(self) -> world.Scene:
+        """What stands where now."""
+        if self._now is None:
+            raise InputError("the simulator must be reset before the first step")
+        return self._now.scene
+
     def check_change(self, change: ScenarioChange, /) -> None:
         """Refuse what cannot change here; see `ChangeableSimulator`."""
         with suppress(NotApplicable):
@@ -331,9 +338,7 @@ class WorldSimulator:
 
     def change(self, change: ScenarioChange, /) -> None:
         """Make a change now; see `ChangeableSimulator`."""
-        if self._now is None:
-            raise InputError("the simulator must be reset before something changes in it")
-        scene, self._added = change.in_world(self._now.scene)
+        scene, self._added = change.in_world(self.scene)
         self._now = self._simulation.change(scene)
 
     def close(self) -> None:

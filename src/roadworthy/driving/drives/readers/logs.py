@@ -85,7 +85,7 @@ def read_log(
 
 
 def cut(drive: Drive, cut_seconds: float | None = None, cut_metres: float | None = None) -> Drive:
-    """Return a drive in pieces of one length and a rest; as it is where no length is given.
+    """Return a drive in pieces of one length and, if anything is left, a rest; as it is without a length.
 
     Raises:
         InputError: Both lengths are given, one is not above 0, or metres are not known.
@@ -93,11 +93,17 @@ def cut(drive: Drive, cut_seconds: float | None = None, cut_metres: float | None
     if cut_seconds is not None and cut_metres is not None:
         raise InputError("give --cut-seconds or --cut-metres, not both")
     if cut_seconds is not None:
-        pieces = drive.cut_by_time(cut_seconds)
+        pieces, along = drive.cut_by_time(cut_seconds), drive.time - drive.time[0]
     elif cut_metres is not None:
-        pieces = drive.cut_by_length(cut_metres)
+        pieces, along = drive.cut_by_length(cut_metres), drive.signals["distance"]
     else:
         return drive
+    known = along[np.isfinite(along)]
+    steps = np.diff(known, prepend=known[:1])
+    # The last piece is whole where the row after it would be in the next.
+    last = known[-1] + np.array([0.0, min(steps[-1], 2 * np.median(steps))])
+    if np.ptp(np.floor(last / (cut_seconds or cut_metres) + 1e-9)):
+        return pieces
     return replace(pieces, sector_names=(*pieces.sector_names[:-1], REST))
 
 

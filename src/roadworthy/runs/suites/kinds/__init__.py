@@ -8,7 +8,7 @@ from roadworthy.runs.suites.forms import EntryForm
 from roadworthy.runs.suites.kinds.base import Context, Kind, Part
 from roadworthy.runs.suites.kinds.bbsl import BbslKind
 from roadworthy.runs.suites.kinds.coverage import CoverageKind
-from roadworthy.runs.suites.kinds.driving import DrivingKind
+from roadworthy.runs.suites.kinds.driving import DrivingForm, DrivingKind, DrivingSearchKind
 from roadworthy.runs.suites.kinds.reliability import ReliabilityKind
 from roadworthy.runs.suites.kinds.rules import DrivenRulesKind, RulesKind
 
@@ -21,6 +21,7 @@ _EVERY: tuple[Kind[Any, Any], ...] = (
     ReliabilityKind(),
     BbslKind(),
     DrivingKind(),
+    DrivingSearchKind(),
 )
 
 KINDS: dict[str, Kind[Any, Any]] = {one.name: one for one in _EVERY}
@@ -33,5 +34,7 @@ _OF_FORMS = {form: one for one in _EVERY for form in one.forms}
 
 
 def kind_of(entry: EntryForm) -> Kind[Any, Any]:
-    """Return the kind of an entry; rules that say where to drive are of another one."""
+    """Return the kind of an entry; rules that drive and searches for drives are of another one."""
+    if isinstance(entry, DrivingForm) and entry.search:
+        return KINDS[DrivingSearchKind.name]
     return KINDS[DrivenRulesKind.name] if getattr(entry, "drive", None) else _OF_FORMS[type(entry)]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, told_as
 from roadworthy.frames import Signals
 from roadworthy.models import Simulator
 from roadworthy.runs.suites.forms import Count, EntryForm, Number, Some, Thresholds, Words
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from roadworthy.cases import Method
     from roadworthy.driving.requirements import DrivingQuality
     from roadworthy.driving.requirements import Thresholds as OracleThresholds
-    from roadworthy.driving.simulators import Scenario
+    from roadworthy.driving.simulators import Scenario, ScenarioChange
 
 
 class DrivingForm(EntryForm):
@@ -42,12 +42,18 @@ class DrivingForm(EntryForm):
         events: What violates it wherever it happens; crash and line crossing if left out.
         settings: What the metrics leave open.
         repeats: How often each simulator is driven through, for those that are not deterministic.
+        search: Search for drives that fail, by what came near or at random; whole drives are judged then, of
+            15 s if seconds is left out.
+        tries: Of a search: how many drives are tried.
+        vary: Of a search: what varies of the options, as lists, the plainest value first, or ranges, 0 to 99.
+        changes: Of a search: what happens on the way, such as "a pedestrian crosses {60 to 30} m ahead".
+        only: Of a search: only these drives of an earlier one, each with the values that vary.
     """
 
     key = "driving"
     sendable = EntryForm.sendable | {
         *("driving", "worse", "simulator", "laps", "seconds", "metres", "end_at", "frames", "sectors"),
-        *("events", "repeats"),
+        *("events", "repeats", "search", "tries", "vary", "changes", "only"),
     }
     driving: Thresholds
     worse: dict[str, Literal["up", "down"]] = Field(default_factory=dict)
@@ -62,6 +68,19 @@ class DrivingForm(EntryForm):
     events: Some | None = None
     settings: dict[str, Any] = Field(default_factory=dict)
     repeats: Count = 1
+    search: Literal["guided", "random"] | None = None
+    tries: Count = 100
+    vary: dict[str, Any] = Field(default_factory=dict)
+    changes: Words = Field(default_factory=list)
+    only: Annotated[list[dict[str, Any]], Field(min_length=1)] | None = None
+
+    @model_validator(mode="after")
+    def _searched(self) -> Self:
+        other = {"laps", "sectors", "end_at"} if self.search else {"tries", "vary", "changes", "only"}
+        if wrong := other & self.model_fields_set:
+            what = "not of a search, whose drives end where they fail" if self.search else "of a search alone"
+            raise ValueError(f"{min(wrong)} is {what}: leave it out")
+        return self
 
 
 RECORDED_DRIVER = "truth"
@@ -70,6 +89,7 @@ RECORDED_DRIVER = "truth"
 _PROBED = 20.0  # metres of a probe
 _USUAL_LAP = 1000.0  # metres, where it is not known
 _USUAL_SPEED = 10.0  # m/s
+_SEARCHED = 15.0  # seconds
 
 
 class DrivingKind(Kind[DrivingForm, "DrivingQuality"]):
@@ -79,8 +99,18 @@ class DrivingKind(Kind[DrivingForm, "DrivingQuality"]):
     forms = (DrivingForm,)
     needs_data = False
 
+    def no_rate(self, search: object) -> str:
+        """Return why a search accepts no share of failures."""
+        return "a search tells what it finds, which is no rate: leave out 'accept'" if search else ""
+
     def parts(self, entry: DrivingForm, context: Context) -> Iterator[Part[DrivingQuality]]:
         """Yield the oracle with its drives."""
+        quality = self.quality(entry, context)
+        made = quality.requirement("any")
+        yield Part("", made.text, made.parameters, quality, _notes(entry, quality))
+
+    def quality(self, entry: DrivingForm, context: Context) -> DrivingQuality:
+        """Return what an entry asks for."""
         from roadworthy.driving.drives import FATAL_EVENTS
         from roadworthy.driving.requirements import DrivingQuality, Thresholds, read_thresholds
         from roadworthy.driving.simulators import DriveLimits, Scenario, open_simulator
@@ -106,11 +136,8 @@ class DrivingKind(Kind[DrivingForm, "DrivingQuality"]):
                 open_simulator(one.simulator, **one.options).close()
         sectors = tuple(entry.sectors or ())
         events = FATAL_EVENTS if entry.events is None else tuple(entry.events)
-        quality = DrivingQuality(
-            thresholds, tuple(scenarios[: context.sample]), sectors, events, entry.settings, entry.repeats
-        )
-        made = quality.requirement("any")
-        yield Part("", made.text, made.parameters, quality, _notes(entry, quality))
+        chosen = tuple(scenarios if entry.search else scenarios[: context.sample])
+        return DrivingQuality(thresholds, chosen, sectors, events, entry.settings, entry.repeats)
 
     def misfit(self, part: Part[DrivingQuality], facts: Facts) -> str:
         """It needs a model that steers; who drove a log is not one of them."""
@@ -153,6 +180,74 @@ class DrivingKind(Kind[DrivingForm, "DrivingQuality"]):
         whole = part.inside.repeats * sum(map(_metres, scenarios))
         probe = replace(part.inside, scenarios=short, repeats=1)
         return probe.parameters(), min(1.0, _PROBED * len(scenarios) / whole)
+
+
+class DrivingSearchKind(DrivingKind):
+    """Searches for drives that fail: entries of driving that name a search."""
+
+    name = "driving-search"
+    forms = ()
+    one_at_a_time = True
+
+    def parts(self, entry: DrivingForm, context: Context) -> Iterator[Part[Any]]:
+        """Yield the search."""
+        from roadworthy.driving.drives import FATAL_EVENTS
+        from roadworthy.driving.search import DriveSearch
+        from roadworthy.driving.simulators import open_simulator
+        from roadworthy.driving.simulators.loop import refused_change
+        from roadworthy.driving.simulators.scenarios import WHOLE_DRIVE
+        from roadworthy.registry import simulators
+
+        events = entry.events or list(FATAL_EVENTS)
+        seconds = entry.seconds if "seconds" in entry.model_fields_set else _SEARCHED
+        ends = {"laps": 0, "seconds": seconds, "end_at": events, "sectors": [WHOLE_DRIVE]}
+        quality = self.quality(entry.model_copy(update=ends), context)
+        tries = min(entry.tries, context.sample or entry.tries)
+        vary = {name: one if isinstance(one, str | list) else [one] for name, one in entry.vary.items()}
+        search = DriveSearch(quality, vary, entry.changes, str(entry.search), tries, entry.only or ())
+        for values in search.probes():
+            # Whatever cannot be driven is told before the first drive.
+            scenario, change = search.drive(values, _change)
+            name = scenario.simulator.partition(":")[0]
+            if change is not None and (reason := refused_change(simulators.get(name), scenario.simulator)):
+                raise InputError(f"{reason}; or leave out changes")
+            if name == "world":
+                simulator: Any = open_simulator(scenario.simulator, **scenario.options)
+                if change is not None:
+                    simulator.check_change(change)
+        text = f"{quality.requirement('any').text}, whatever a search tries"
+        yield Part("", text, search.parameters(), search, _notes(entry, quality))
+
+    def misfit(self, part: Part[Any], facts: Facts) -> str:
+        """It needs a model that steers."""
+        return super().misfit(replace(part, inside=part.inside.quality), facts)
+
+    def method(self, parts: Mapping[str, Part[Any]], context: Context) -> Method:
+        """Return a search that has not begun."""
+        from roadworthy.driving.search import DriveSearchMethod
+
+        return DriveSearchMethod(_change)
+
+    def cases(self, part: Part[Any], frames: int) -> int:
+        """Return a case for each try; what making failures smaller takes comes on top."""
+        return len(part.inside.only) or part.inside.tries
+
+    def observed(self, part: Part[Any], requirement: str, model: str, folder: Path) -> list[str]:
+        """Return nothing: each drive is another."""
+        return []
+
+    def probed(self, part: Part[Any], frames: int, of: int) -> tuple[Mapping[str, Any], float]:
+        """Return a search of two tries."""
+        probe = replace(part.inside, tries=2, only=())
+        return probe.parameters(), 2 / self.cases(part, frames)
+
+
+def _change(words: str, seed: int) -> ScenarioChange:
+    from roadworthy.rules import RuleError, parse
+    from roadworthy.rules.drives import RuleChange
+
+    with told_as(InputError, f"the change {words!r} cannot be made", RuleError):
+        return RuleChange(parse(f"If {words}, then the ego-vehicle must not collide."), seed)
 
 
 def _logged(scenario: Scenario, thresholds: OracleThresholds, folder: Path) -> Scenario:

@@ -1,0 +1,89 @@
+"""How many different failures a guided search for failing drives finds beside a random one, at equal budget.
+
+    python -m benchmarks.driving.search --model dave2 --tries 40 --seeds 6
+
+A failure is told by what happens and where. Making failures smaller is left out here: it takes no tries.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from scipy import stats
+
+from roadworthy.cases import Status
+from roadworthy.driving.method import NO_FRAMES
+from roadworthy.driving.requirements import DrivingQuality, Thresholds
+from roadworthy.driving.search import DriveSearch, DriveSearchMethod
+from roadworthy.driving.simulators import DriveLimits, Scenario, ScenarioDriver
+from roadworthy.models import load_model
+from roadworthy.runs import read_rows, run
+from roadworthy.runs.suites.kinds import KINDS
+
+EVENTS = ("crash", "line crossing")
+
+
+class TriesOnly(DriveSearchMethod):
+    """A search that ends when its tries are spent."""
+
+    def _proposed(self) -> list:
+        return super()._proposed() if self._state["tries"] < self._asked.tries else []
+
+
+def searched(model: object, search: str, tries: int, seed: int, options: dict) -> dict:
+    """Return what one search finds."""
+    limits = DriveLimits(laps=None, seconds=8.0, events=EVENTS)
+    scenarios = tuple(Scenario(f"world:{track}", options, limits) for track in ("town", "coast"))
+    asked = DriveSearch(DrivingQuality(Thresholds({}), scenarios), search=search, tries=tries)
+    requirement = asked.quality.requirement("S")
+    requirement = type(requirement)("S", requirement.text, DriveSearchMethod.name, asked.parameters())
+    method = TriesOnly(KINDS["driving-search"].method({}, None)._change)
+    begun = time.monotonic()
+    with TemporaryDirectory() as folder:
+        out = Path(folder, "run")
+        run(
+            method,
+            requirement,
+            NO_FRAMES,
+            model,
+            simulator=ScenarioDriver(),
+            seed=seed,
+            out=out,
+            images="none",
+        )
+        rows = list(read_rows(out))
+    failing = [str(row["measure.finding"]) for row in rows if row["status"] == Status.VIOLATED]
+    kinds = {one.rpartition(" in ")[0] for one in failing}
+    told = {"search": search, "seed": seed, "failing": len(failing), "failures": len(set(failing))}
+    return {**told, "kinds": len(kinds), "found": sorted(set(failing)), "seconds": time.monotonic() - begun}
+
+
+def main() -> None:
+    """Print each search, then the means and the paired difference with a 95% interval."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--model", default="dave2")
+    parser.add_argument("--tries", type=int, default=40)
+    parser.add_argument("--seeds", type=int, default=6)
+    parser.add_argument("--fps", type=float, default=10.0)
+    given = parser.parse_args()
+    model, counts = load_model(given.model), {"guided": [], "random": []}
+    for seed in range(given.seeds):
+        for search, found in counts.items():
+            told = searched(model, search, given.tries, seed, {"fps": given.fps})
+            found.append((told["failures"], told["kinds"]))
+            print(json.dumps(told), flush=True)
+    for place, what in enumerate(("failures", "kinds")):
+        guided, chance = (np.array(counts[name])[:, place] for name in ("guided", "random"))
+        more = guided - chance
+        half = stats.t.ppf(0.975, len(more) - 1) * more.std(ddof=1) / len(more) ** 0.5
+        print(f"{what}: guided {guided.mean():.1f}, random {chance.mean():.1f}", end="; ")
+        print(f"difference {more.mean():.1f} ({more.mean() - half:.1f} to {more.mean() + half:.1f})")
+
+
+if __name__ == "__main__":
+    main()
