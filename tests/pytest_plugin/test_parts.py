@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -25,12 +25,13 @@ from roadworthy.pytest_plugin.bench import Bench, PluginSettings
 from roadworthy.pytest_plugin.collecting import (
     PlannedTest,
     RequirementItem,
-    RuleTest,
-    SpecificationTest,
-    SuiteTest,
     Tried,
     Unsuitable,
     _shown,
+    in_file,
+    rule_plan,
+    specification_plan,
+    suite_plan,
     try_requirement,
 )
 from roadworthy.pytest_plugin.expected import RequirementViolated
@@ -316,7 +317,7 @@ def test_every_test_has_an_empty_folder_of_its_own(tmp_path: Path, monkeypatch: 
 
 def planned(**changes: Any) -> Any:
     known: dict[str, Any] = {"id": "R1", "model": "m", "method": "rules", "path": Path("a.rules"), "line": 3}
-    return RuleTest(**known | {"rule": SimpleNamespace(text="If it rains, stop.")} | changes)
+    return PlannedTest(**known | {"plan": lambda bench: None} | changes)
 
 
 def test_a_test_is_marked_by_what_it_is_about() -> None:
@@ -405,36 +406,37 @@ def test_paths_are_short_where_they_can_be(tmp_path: Path, monkeypatch: pytest.M
     assert _shown(tmp_path.parent / "b.rules") == tmp_path.parent / "b.rules"
 
 
-def test_bindings_that_lie_beside_a_specification_come_first(tmp_path: Path) -> None:
-    test = SpecificationTest(id="stop", model="m", method="bbsl", path=tmp_path / "stop.bbsl")
+def test_bindings_that_lie_beside_a_specification_come_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collecting, "_written_plan", lambda *given: given[1:4])
+    path = tmp_path / "stop.bbsl"
     made: Any = SimpleNamespace(settings=SimpleNamespace(bindings=None))
-    assert test.entry(made) == BbslForm(bbsl="stop.bbsl", bindings=None)
+
+    def entry() -> Any:
+        id, entry, model = cast(Any, specification_plan(path, "m", made))
+        assert (id, model) == ("stop", "m")
+        return entry
+
+    assert entry() == BbslForm(bbsl="stop.bbsl", bindings=None)
     made.settings.bindings = tmp_path / "set.yaml"
-    assert test.entry(made) == BbslForm(bbsl="stop.bbsl", bindings=str(tmp_path / "set.yaml"))
+    assert entry() == BbslForm(bbsl="stop.bbsl", bindings=str(tmp_path / "set.yaml"))
     for name in ("bindings.yaml", "stop.bindings.yaml"):
         (tmp_path / name).touch()
-        assert test.entry(made) == BbslForm(bbsl="stop.bbsl", bindings=str(tmp_path / name))
-    assert planned().entry(made) == RuleForm(rule="If it rains, stop.")
+        assert entry() == BbslForm(bbsl="stop.bbsl", bindings=str(tmp_path / name))
+    rule: Any = SimpleNamespace(id="R1", text="If it rains, stop.")
+    assert cast(Any, rule_plan(path, rule, "m", made)) == ("R1", RuleForm(rule="If it rains, stop."), "m")
 
 
-def test_what_is_wrong_with_a_rule_has_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "a.rules").write_text("# x\n\nR1: If it rains, stop.\n")
-    test = planned(
-        path=tmp_path / "a.rules", rule=SimpleNamespace(id="R1", line=3, text="If it rains, stop.")
-    )
-
-    def parts(error: Exception) -> Any:
-        def refuse(entry: object, context: object) -> Any:
-            raise error
-
-        return SimpleNamespace(parts=refuse)
-
-    with pytest.raises(InputError) as refused:
-        test.parts(parts(InputError("no engine does it")), None, None)
+def test_what_is_wrong_with_a_rule_has_its_place(tmp_path: Path) -> None:
+    file = tmp_path / "a.rules"
+    file.write_text("# x\n\nR1: If it rains, stop.\n")
+    rule: Any = SimpleNamespace(id="R1", line=3, text="If it rains, stop.")
+    with pytest.raises(InputError) as refused, in_file(file, rule):
+        raise InputError("no engine does it")
     assert str(refused.value) == f"{tmp_path / 'a.rules'}:3: no engine does it"
-    odd = RuleError("what?", text="If it rains, stop.", span=(3, 5))
-    with pytest.raises(InputError) as refused:
-        test.parts(parts(odd), None, None)
+    with pytest.raises(InputError) as refused, in_file(file, rule):
+        raise RuleError("what?", text="If it rains, stop.", span=(3, 5))
     assert str(refused.value).startswith(f"{tmp_path / 'a.rules'}:3:8: what?\n")
 
 
@@ -442,12 +444,13 @@ def test_a_model_of_another_kind_is_named_or_left_to_another() -> None:
     unfit = {"m": "it is a detector", "other": "it is a segmenter"}
     kind: Any = SimpleNamespace(unfit=lambda part, facts: unfit.get(facts, ""))
     made: Any = SimpleNamespace(facts=str, settings=SimpleNamespace(models=("m", "other")))
+    part: Any = None
     with pytest.raises(InputError, match=r"^a.rules: R1 fits none of the models given: it is a detector$"):
-        collecting._check_fit(planned(), kind, None, made)  # type: ignore[arg-type]
+        collecting._check_fit("a.rules: R1", "m", kind, part, made)
     made.settings.models = ("m", "driver")
     with pytest.raises(Unsuitable, match=r"^it is a detector$"):
-        collecting._check_fit(planned(), kind, None, made)  # type: ignore[arg-type]
-    collecting._check_fit(planned(model="driver"), kind, None, made)  # type: ignore[arg-type]
+        collecting._check_fit("a.rules: R1", "m", kind, part, made)
+    collecting._check_fit("a.rules: R1", "driver", kind, part, made)
 
 
 def test_what_came_of_a_test(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -485,14 +488,13 @@ def test_a_test_of_a_suite_is_one_trial_of_its_plan() -> None:
     models: Any = {"a": 1, "b": 2}
     data: Any = {"town": 3, "other": 4}
     plan = SuitePlan(None, None, [trial, trial], models, data)  # type: ignore[arg-type]
-    known: dict[str, Any] = {"id": "R1", "model": "b", "method": "rules", "path": Path("s.yaml")}
-    made: Any = SuiteTest(**known, planned=plan, trial=trial).plan(None)  # type: ignore[arg-type]
+    bench: Any = None
+    made: Any = suite_plan(plan, trial, "b", bench)
     assert (made.models, made.data) == ({"b": 2}, {"town": 3})
     (only,) = made.trials
     assert only.models == ("b",)
     driven = Trial(trial.requirement, "R1", None, None, "", ("a",))  # type: ignore[arg-type]
-    assert SuiteTest(**known, planned=plan, trial=driven).plan(None).data == {}  # type: ignore[arg-type]
-    assert issubclass(SuiteTest, PlannedTest)
+    assert suite_plan(plan, driven, "b", bench).data == {}
 
 
 def test_facts_of_a_case_are_what_was_changed_and_measured() -> None:

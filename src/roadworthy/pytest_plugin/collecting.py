@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +52,7 @@ class Tried:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlannedTest(ABC):
+class PlannedTest:
     """A test that was collected.
 
     Attributes:
@@ -58,7 +60,9 @@ class PlannedTest(ABC):
         model: The model, as it is called.
         method: The method that tests it.
         path: The file.
-        line: Where the requirement stands in it.
+        plan: Returns the suite of this test alone, with all that it names opened. It raises InputError where
+            something cannot be used, and Unsuitable where another model is meant.
+        line: Where the requirement stands in the file.
         severity: How bad a violation is.
         tags: Operating-domain terms and clauses.
     """
@@ -67,126 +71,71 @@ class PlannedTest(ABC):
     model: str
     method: str
     path: Path
+    plan: Callable[[Bench], SuitePlan]
     line: int = 1
     severity: str = "major"
     tags: tuple[str, ...] = ()
 
-    @abstractmethod
-    def plan(self, bench: Bench) -> SuitePlan:
-        """Return the suite of this test alone, with all that it names opened.
 
-        Raises:
-            InputError: Something cannot be used.
-            Unsuitable: Another model is meant.
-        """
+def rule_plan(path: Path, rule: WrittenRule, model: str, bench: Bench) -> SuitePlan:
+    """Return the suite of a rule of a file; where it is not understood, say where in the file."""
+    return _written_plan(path, rule.id, RuleForm(rule=rule.text), model, bench, in_file(path, rule))
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Written(PlannedTest):
-    """A requirement of a file of its own, tested on the models and data of the session."""
-
-    def plan(self, bench: Bench) -> SuitePlan:
-        """Return what a suite would plan for it; models and data are opened once for all tests."""
-        from roadworthy.runs.suites import SuitePlan, suite_of
-        from roadworthy.runs.suites.planning import Trial
-
-        entry = self.entry(bench)
-        given, model, data = bench.settings, bench.model(self.model), bench.data
-        context = Context(self.path.parent, given.seed)
-        kind = kind_of(entry)
-        (part,) = self.parts(kind, entry, context)
-        _check_fit(self, kind, part, bench)
-        requirement = Requirement(
-            self.id, part.text, kind.name, part.parameters, acceptance=Acceptance(given.accept)
-        )
-        document = {
-            "suite": self.path.name,
-            "seed": given.seed,
-            "models": {model.name: model.form.model_dump(exclude_defaults=True)},
-            "data": {data.name: data.form.model_dump(exclude_none=True, exclude_defaults=True)},
-            "requirements": {
-                self.id: {
-                    **entry.model_dump(mode="json", exclude_defaults=True, by_alias=True),
-                    "accept": given.accept or None,
-                }
-            },
-        }
-        trial = Trial(requirement, self.id, kind, part, data.name, (model.name,))
-        made = SuitePlan(suite_of(document), context, [trial], {model.name: model}, {data.name: data})
-        made.notes = [*part.notes]
-        return made
-
-    @abstractmethod
-    def entry(self, bench: Bench) -> EntryForm:
-        """Return it as a suite would say it."""
-
-    def parts(self, kind: Kind[Any, Any], entry: EntryForm, context: Context) -> list[Part[Any]]:
-        """Return what it stands for."""
-        return list(kind.parts(entry, context))
+def specification_plan(path: Path, model: str, bench: Bench) -> SuitePlan:
+    """Return the suite of a specification in BBSL, with bindings that lie beside it."""
+    beside = (path.with_name(f"{path.stem}.bindings.yaml"), path.with_name("bindings.yaml"))
+    found = next((one for one in beside if one.is_file()), bench.settings.bindings)
+    entry = BbslForm(bbsl=path.name, bindings=None if found is None else str(found))
+    return _written_plan(path, path.stem, entry, model, bench, nullcontext())
 
 
-@dataclass(frozen=True, kw_only=True)
-class RuleTest(_Written):
-    """A rule of a file."""
-
-    rule: WrittenRule
-
-    def entry(self, bench: Bench) -> EntryForm:
-        """Return the rule as an entry."""
-        del bench
-        return RuleForm(rule=self.rule.text)
-
-    def parts(self, kind: Kind[Any, Any], entry: EntryForm, context: Context) -> list[Part[Any]]:
-        """Return the rule as it is understood; where it is not, say where in the file."""
-        try:
-            return super().parts(kind, entry, context)
-        except RuleError as error:
-            raise InputError(rule_error_in_file(self.path, self.rule, error)) from error
-        except InputError as error:
-            raise InputError(f"{self.path}:{self.line}: {error}") from error
+def suite_plan(plan: SuitePlan, trial: Trial, model: str, bench: Bench) -> SuitePlan:  # noqa: ARG001
+    """Return what a suite planned for one requirement and model."""
+    return replace(
+        plan,
+        trials=[replace(trial, models=(model,))],
+        models={model: plan.models[model]},
+        data={trial.data: plan.data[trial.data]} if trial.data else {},
+    )
 
 
-@dataclass(frozen=True, kw_only=True)
-class SpecificationTest(_Written):
-    """A specification in BBSL."""
+def _written_plan(
+    path: Path, id: str, entry: EntryForm, called: str, bench: Bench, told: AbstractContextManager[None]
+) -> SuitePlan:
+    """Return what a suite would plan for an entry; models and data are opened once for all tests."""
+    from roadworthy.runs.suites import SuitePlan, suite_of
+    from roadworthy.runs.suites.planning import Trial
 
-    def entry(self, bench: Bench) -> EntryForm:
-        """Return the specification as an entry, with bindings that lie beside it."""
-        beside = (
-            self.path.with_name(f"{self.path.stem}.bindings.yaml"),
-            self.path.with_name("bindings.yaml"),
-        )
-        found = next((one for one in beside if one.is_file()), bench.settings.bindings)
-        return BbslForm(bbsl=self.path.name, bindings=None if found is None else str(found))
-
-
-@dataclass(frozen=True, kw_only=True)
-class SuiteTest(PlannedTest):
-    """A requirement of a suite."""
-
-    planned: SuitePlan
-    trial: Trial
-
-    def plan(self, bench: Bench) -> SuitePlan:
-        """Return what the suite planned for this requirement and model."""
-        del bench
-        plan, trial = self.planned, self.trial
-        return replace(
-            plan,
-            trials=[replace(trial, models=(self.model,))],
-            models={self.model: plan.models[self.model]},
-            data={trial.data: plan.data[trial.data]} if trial.data else {},
-        )
+    given, model, data = bench.settings, bench.model(called), bench.data
+    context = Context(path.parent, given.seed)
+    kind = kind_of(entry)
+    with told:
+        (part,) = kind.parts(entry, context)
+    _check_fit(f"{path}: {id}", called, kind, part, bench)
+    requirement = Requirement(id, part.text, kind.name, part.parameters, acceptance=Acceptance(given.accept))
+    asked = entry.model_dump(mode="json", exclude_defaults=True, by_alias=True)
+    document = {
+        "suite": path.name,
+        "seed": given.seed,
+        "models": {model.name: model.form.model_dump(exclude_defaults=True)},
+        "data": {data.name: data.form.model_dump(exclude_none=True, exclude_defaults=True)},
+        "requirements": {id: {**asked, "accept": given.accept or None}},
+    }
+    trial = Trial(requirement, id, kind, part, data.name, (model.name,))
+    made = SuitePlan(suite_of(document), context, [trial], {model.name: model}, {data.name: data})
+    made.notes = [*part.notes]
+    return made
 
 
-def _check_fit(test: PlannedTest, kind: Kind[Any, Any], part: Part[Any], bench: Bench) -> None:
-    reason = kind.unfit(part, bench.facts(test.model))
+def _check_fit(what: str, model: str, kind: Kind[Any, Any], part: Part[Any], bench: Bench) -> None:
+    reason = kind.unfit(part, bench.facts(model))
     if not reason:
         return
     if any(not kind.unfit(part, bench.facts(other)) for other in bench.settings.models):
         raise Unsuitable(reason)
     # Skipping it for every model would look as if it had been tested.
-    raise InputError(f"{test.path}: {test.id} fits none of the models given: {reason}")
+    raise InputError(f"{what} fits none of the models given: {reason}")
 
 
 def try_requirement(test: PlannedTest, bench: Bench, folder: Path) -> Tried:
@@ -206,6 +155,17 @@ def try_requirement(test: PlannedTest, bench: Bench, folder: Path) -> Tried:
     if result.exit_code() == FAILED:
         raise InputError(outcome.summary)
     return Tried(result.plan.trials[0].requirement, pair[1], outcome, folder)
+
+
+@contextmanager
+def in_file(path: Path, rule: WrittenRule) -> Iterator[None]:
+    """Say of errors in a rule where it stands in its file."""
+    try:
+        yield
+    except RuleError as error:
+        raise InputError(rule_error_in_file(path, rule, error)) from error
+    except InputError as error:
+        raise InputError(f"{path}:{rule.line}: {error}") from error
 
 
 def rule_error_in_file(path: Path, rule: WrittenRule, error: RuleError) -> str:
@@ -277,11 +237,12 @@ class RulesFile(RequirementFile):
     def _planned(self, bench: Bench) -> Iterator[PlannedTest]:
         from roadworthy.rules import read_rules
 
-        models = self._models(bench)
-        for rule in read_rules(_shown(self.path)):
+        models, path = self._models(bench), _shown(self.path)
+        for rule in read_rules(path):
             for model in models:
-                yield RuleTest(
-                    id=rule.id, model=model, method="rules", path=_shown(self.path), line=rule.line, rule=rule
+                plan = partial(rule_plan, path, rule, model)
+                yield PlannedTest(
+                    id=rule.id, model=model, method="rules", path=path, line=rule.line, plan=plan
                 )
 
 
@@ -290,7 +251,9 @@ class SpecificationFile(RequirementFile):
 
     def _planned(self, bench: Bench) -> Iterator[PlannedTest]:
         for model in self._models(bench):
-            yield SpecificationTest(id=self.path.stem, model=model, method="bbsl", path=_shown(self.path))
+            path = _shown(self.path)
+            plan = partial(specification_plan, path, model)
+            yield PlannedTest(id=path.stem, model=model, method="bbsl", path=path, plan=plan)
 
 
 class SuiteFile(RequirementFile):
@@ -309,7 +272,7 @@ class SuiteFile(RequirementFile):
         )
         for trial, model in plan.pairs:
             written = plan.suite.file.places.get(("requirements", trial.entry))
-            yield SuiteTest(
+            yield PlannedTest(
                 id=trial.requirement.id,
                 model=model,
                 method=trial.requirement.method,
@@ -317,8 +280,7 @@ class SuiteFile(RequirementFile):
                 line=1 if written is None else (written.key or written.value).line,
                 severity=str(trial.requirement.severity),
                 tags=trial.requirement.tags,
-                planned=plan,
-                trial=trial,
+                plan=partial(suite_plan, plan, trial, model),
             )
 
 
