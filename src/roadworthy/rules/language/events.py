@@ -66,7 +66,7 @@ class EventReader(ExchangeReader):
             if phrases.verb_group(self.words, after) is None:
                 return None
             return self.tail()
-        if len(things) > 1:
+        if len(things) > 1 and word.lower != phrases.base_of(word):  # "a man and a woman run"
             raise own[:1].refuse("of which of them is this said?", ["a truck and a crossing pedestrian"])
         self.at = at
         verb = self.step()
