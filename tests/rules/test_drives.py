@@ -237,7 +237,8 @@ def test_a_vehicle_ahead_that_stands_is_one_to_keep_away_from() -> None:
         [9, 9, 9, 9, 6, 3, 0, 0], headway=[40, 36, 32, 27, 9, 6, 4, 4], lead_speed=[9.0] + [0.0] * 7
     )
     found = judged_drive(plan_of("If the car ahead brakes, keep at least 2 s of distance."), CASE, changed)
-    assert (found.status, found.margin) == (Status.VIOLATED, pytest.approx(9 / 6 - 2))
+    assert found.status is Status.VIOLATED
+    assert found.margin == pytest.approx(9 / 6 - 2)
 
 
 def test_where_nobody_is_ahead_no_distance_is_kept() -> None:

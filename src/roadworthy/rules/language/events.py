@@ -66,7 +66,7 @@ class EventReader(ExchangeReader):
             if phrases.verb_group(self.words, after) is None:
                 return None
             return self.tail()
-        if len(things) > 1:
+        if len(things) > 1 and word.lower != phrases.base_of(word):  # "a man and a woman run"
             raise own[:1].refuse("of which of them is this said?", ["a truck and a crossing pedestrian"])
         self.at = at
         verb = self.step()
@@ -287,13 +287,15 @@ class EventReader(ExchangeReader):
 
     def _origin(self, group: phrases.VerbGroup, inner: Tail | None, tail: Tail) -> Tail | None:
         """Return the places of a subject that are not over: "a car in the left lane moves into your lane"."""
-        goes = group.lemma in (SETS["go"] | SETS["only moves"] | SETS["moves"] | {"cut"}) - (
-            SETS["stays"] - {"pull"}
-        )
+        stays = SETS["stays"] - {"pull"}
+        goes = group.lemma in (SETS["go"] | SETS["only moves"] | SETS["moves"] | {"cut"}) - stays
         if inner is None or not goes or not any(one.position for one in tail.phrases):
             return inner
         left = [one for one in inner.phrases if one.position and one.thing and not self.is_ego(one.thing)]
-        left = [one for one in left if one.position not in ("on", "in") or not stands(one.thing.element)]
+        on_it = [
+            one for one in left if one.position in ("on", "in") and one.thing and stands(one.thing.element)
+        ]
+        left = [one for one in left if one not in on_it]
         for one in left:
             self.result.bind(one.words, "from there")
         return dataclasses.replace(inner, phrases=[one for one in inner.phrases if one not in left])

@@ -116,9 +116,8 @@ class Reader(ThingReader):
         somewhere = thing.words[-1].lower in SETS["other pictures"] and thing.determiner != "the"
         somewhere |= thing.words[-1].lower in ("background", "field", "camera")
         if thing.properties or somewhere or phrase.position in ("front", "behind", "beside", "above"):
-            raise phrase.words.refuse(
-                "where in the picture this is, is not understood", ["ahead", "on the left"]
-            )
+            reason = "where in the picture this is, is not understood"
+            raise phrase.words.refuse(reason, ["ahead", "on the left"])
         return True
 
     def put(
@@ -309,9 +308,8 @@ class Reader(ThingReader):
         pose = next((pose for pose, verb in poses.items() if verb.search(said)), "")
         still = {word.lower for word in thing.words} & {*SETS["halted"], "standing", "stopped"}
         if (still and set(found) - {"braking", "waiting"}) or len({*found} & _APART) > 1:
-            raise thing.words.refuse(
-                "this cannot be seen at once: say one of them", ["crosses", "overtakes you"]
-            )
+            reason = "this cannot be seen at once: say one of them"
+            raise thing.words.refuse(reason, ["crosses", "overtakes you"])
         if pose.startswith("stepping") and place not in (None, "road"):
             pose = "crossing"  # "steps into our lane", "in front of you": beyond the edge of the road
         # Who waits on the road stands there, and does not look at it.

@@ -402,8 +402,8 @@ class ExchangeReader(WeatherReader):
         if brought and (change.position or AWAY.search(self.words.text[: said.words[0].start])):
             raise said.words.refuse("where it is then is not clear: write a rule for each", ["appears ahead"])
         for before in brought:
-            new = {"target": change.replacement, "properties": change.properties, "pose": ""}
-            self.result.infer(dataclasses.replace(before, **new))
+            new = change.replacement or before.target
+            self.result.infer(dataclasses.replace(before, target=new, properties=change.properties, pose=""))
         if not brought:
             self.result.infer(change)
 
