@@ -199,7 +199,7 @@ def _packed(frame: Frame) -> Arrays:
             if one.shape[0] < _N.smallest_person * frame.height:
                 continue
             # How high the ground says that one is errs by more than people differ.
-            usual = real_height("pedestrian") if frame.depth is None else one.height
+            usual = one.height if frame.depth is not None else real_height("pedestrian") or one.height
             one = dataclasses.replace(one, height=usual + _N.differ * (one.height - usual))
         arrays[f"pixels{len(facts)}"] = one.rgba
         facts.append({**one.facts(), "ambience": one.ambience, "bearing": one.bearing})

@@ -380,7 +380,7 @@ def is_pattern(paint: Mask, road: Mask) -> bool:
     least = int(_N.least_part * paint.size)
     pieces = [sum(1 for _ in parts_of(one, least)) for one in (road & ~paint, road)]
     much = np.count_nonzero(paint) > _N.most_paint * np.count_nonzero(road)
-    return much or pieces[0] - pieces[1] > _N.most_pieces
+    return bool(much or pieces[0] - pieces[1] > _N.most_pieces)
 
 
 def painted_share(image: Image, lines: Mask, road: Mask) -> float:
