@@ -214,8 +214,7 @@ def paint_order(middle: Array, outlines: Array, wide: Flags) -> Ints:
     told = overlap & (verdict != _CANNOT_TELL)
     first[big] = np.where(told, verdict == _BEFORE, first[big])
     first[:, big] = np.where(told.T, verdict.T == _AFTER, first[:, big])
-    # Numbered from far to near.
-    return by_distance[_topological(first[by_distance][:, by_distance])]
+    return _topological(first, by_distance)
 
 
 def _occludes(middle: Array, big: Array, every: Array) -> Ints:
@@ -241,8 +240,9 @@ def _occludes(middle: Array, big: Array, every: Array) -> Ints:
     return told.astype(np.int32)
 
 
-def _topological(first: Flags) -> list[int]:
-    """Order things so that each comes after all that are to be painted first; else the lowest number does."""
+def _topological(first: Flags, by_distance: Ints) -> Ints:
+    """Order things so that each comes after all that are to be painted first, and else from far to near."""
+    first = first[by_distance][:, by_distance]
     waiting = first.sum(axis=0).tolist()
     before, after = (axis.tolist() for axis in np.nonzero(first))
     ends = np.searchsorted(before, np.arange(len(first) + 1)).tolist()
@@ -258,4 +258,4 @@ def _topological(first: Flags) -> list[int]:
             waiting[other] -= 1
             if not waiting[other] and other in rest:
                 heapq.heappush(ready, other)
-    return order
+    return by_distance[order]
