@@ -20,7 +20,7 @@ from roadworthy.world.mesh import Column
 from roadworthy.world.painter import NEAR
 from roadworthy.world.raster import geometry
 
-BARS = {(320, 160): 150, (640, 320): 50}
+BARS = {(320, 160): 300, (640, 320): 50}
 
 
 def plain_render(scene: Scene, camera: Camera) -> None:

@@ -387,16 +387,16 @@ def test_a_camera_turns_the_world() -> None:
 
 
 def test_things_that_hide_each_other_in_a_ring_are_painted_from_afar() -> None:
-    distance = np.array([3.0, 9.0, 5.0, 1.0], np.float32)
+    by_distance = np.array([1, 2, 0, 3], np.int32)
     ring_ = np.zeros((4, 4), bool)
     ring_[0, 1] = ring_[1, 2] = ring_[2, 0] = True  # each of three before the next
     ring_[0, 3] = True
-    assert _topological(ring_, distance).tolist() == [1, 2, 0, 3]
+    assert _topological(ring_, by_distance).tolist() == [1, 2, 0, 3]
     chain = np.zeros((3, 3), bool)
     chain[2, 0] = chain[0, 1] = True
-    assert _topological(chain, np.array([1.0, 9.0, 2.0], np.float32)).tolist() == [2, 0, 1]
+    assert _topological(chain, np.array([1, 2, 0], np.int32)).tolist() == [2, 0, 1]
     free = np.zeros((3, 3), bool)
-    assert _topological(free, np.array([1.0, 9.0, 2.0], np.float32)).tolist() == [1, 2, 0]
+    assert _topological(free, np.array([1, 2, 0], np.int32)).tolist() == [1, 2, 0]
 
 
 def test_arrows_stand_before_sharp_bends_to_the_right_and_not_in_them() -> None:

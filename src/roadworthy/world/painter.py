@@ -214,7 +214,7 @@ def paint_order(middle: Array, outlines: Array, wide: Flags) -> Ints:
     told = overlap & (verdict != _CANNOT_TELL)
     first[big] = np.where(told, verdict == _BEFORE, first[big])
     first[:, big] = np.where(told.T, verdict.T == _AFTER, first[:, big])
-    return _topological(first, distance)
+    return _topological(first, by_distance)
 
 
 def _occludes(middle: Array, big: Array, every: Array) -> Ints:
@@ -240,25 +240,22 @@ def _occludes(middle: Array, big: Array, every: Array) -> Ints:
     return told.astype(np.int32)
 
 
-def _topological(first: Flags, distance: Array) -> Ints:
-    waiting = first.sum(axis=0)
-    heap = [(-float(distance[i]), int(i)) for i in np.flatnonzero(waiting == 0)]
-    heapq.heapify(heap)
-    counts = waiting.tolist()
+def _topological(first: Flags, by_distance: Ints) -> Ints:
+    """Order things so that each comes after all that are to be painted first, and else from far to near."""
+    first = first[by_distance][:, by_distance]
+    waiting = first.sum(axis=0).tolist()
+    before, after = (axis.tolist() for axis in np.nonzero(first))
+    ends = np.searchsorted(before, np.arange(len(first) + 1)).tolist()
+    ready = [one for one, count in enumerate(waiting) if not count]
     order: list[int] = []
-    done = np.zeros(len(counts), dtype=bool)
-    while len(order) < len(counts):
-        if not heap:  # a cycle, which real scenes hardly have: let the farthest go first
-            rest = np.flatnonzero(~done)
-            pick = int(rest[np.argmax(distance[rest])])
-            heap.append((-float(distance[pick]), pick))
-        _, i = heapq.heappop(heap)
-        if done[i]:
-            continue
-        done[i] = True
-        order.append(i)
-        for j in np.flatnonzero(first[i]).tolist():
-            counts[j] -= 1
-            if counts[j] == 0 and not done[j]:
-                heapq.heappush(heap, (-float(distance[j]), j))
-    return np.array(order, dtype=np.int32)
+    rest = dict.fromkeys(range(len(first)))
+    while rest:
+        # In a cycle, which real scenes hardly have, the farthest goes first.
+        one = heapq.heappop(ready) if ready else next(iter(rest))
+        del rest[one]
+        order.append(one)
+        for other in after[ends[one] : ends[one + 1]]:
+            waiting[other] -= 1
+            if not waiting[other] and other in rest:
+                heapq.heappush(ready, other)
+    return by_distance[order]
