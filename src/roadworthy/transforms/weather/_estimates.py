@@ -12,7 +12,7 @@ from roadworthy.frames import Frame, LabelMap
 from roadworthy.images import Image
 from roadworthy.labelling import is_estimated
 from roadworthy.ontology import VOID
-from roadworthy.transforms.perspective import ROAD, Perspective
+from roadworthy.transforms.perspective import FAR, ROAD, Perspective
 from roadworthy.transforms.wording import Numbers
 
 _N = Numbers("estimates")
@@ -22,8 +22,8 @@ Map = NDArray[np.float32]
 _BLEEDS = 40  # widths of estimated depth's blur that fit across an image
 # How bright sky is at least where it is rough, and where it is smooth, beside the brightest of the image; how
 # rough, in grey levels; and how far away woods are at most: a street leads through them.
-_SKY_BRIGHT, _SKY_DARK, _SKY_ROUGH, _WOODS = 0.8, 0.5, 6.0, np.float32(120)
-_COARSE = 160  # pixels of width that are enough for the distance of woods
+_SKY_BRIGHT, _SKY_DARK, _SKY_ROUGH, _LOST = 0.8, 0.5, 6.0, np.float32(120)
+_COARSE = 320  # pixels of width that are enough for the distance of woods
 
 
 def believed(frame: Frame) -> Frame:
@@ -36,7 +36,7 @@ def believed(frame: Frame) -> Frame:
         if depth is not None and labels is not frame.labels:
             depth = np.where(burnt, np.float32(np.inf), depth)
     if labels is not None and depth is not None and is_estimated(frame, "depth"):
-        depth = _sharpened(_receding(depth, labels, frame.image), labels)
+        depth = _grounded(depth, labels, frame.image)
     if labels is frame.labels and depth is frame.depth:
         return frame
     return frame.replace(labels=labels, depth=depth)
@@ -71,35 +71,73 @@ def _burnt_sky(labels: LabelMap, image: Image) -> NDArray[np.bool_]:
     return np.asarray(burnt & hangs[parts])
 
 
-def _receding(depth: Map, labels: LabelMap, image: Image) -> Map:
-    """Return depth in which woods and walls never come nearer from their foot to their top.
+def _grounded(depth: Map, labels: LabelMap, image: Image) -> Map:
+    """Return depth in which the road is a plane, and things are as far away as the ground at their foot.
 
-    The network loses far woods, and sees single crowns among them as near as the road. It does not tell woods
-    from hills either, but what towers in the image is near.
+    A network puts the horizon too high, and compresses what is far; labels and things of known height tell that
+    better. What stands beside the road or rises there begins as far away as the road where they meet, and never
+    comes nearer from its foot to its top. How many times farther it reaches, within a slope, the network tells.
     """
     step = max(1, round(depth.shape[1] / _COARSE))
     every = np.s_[::step, ::step]
     coarse = LabelMap(np.ascontiguousarray(labels.ids[every]), labels.classes)
-    standing, sky = coarse.mask("tree", "building", VOID), coarse.mask("sky")
-    ground = coarse.mask(*ROAD, "sidewalk", "terrain")
-    near = np.minimum(depth[every], _WOODS)
-    columns = near.shape[1]
-    found = np.maximum.accumulate(np.where(standing | ground, near, 0)[::-1], axis=0)[::-1]
-    view = Perspective.of(Frame("coarse", np.zeros((*near.shape, 3), np.uint8), coarse, depth=near))
-    high = np.maximum(max(view.horizon, _N.highest_horizon * len(near)) - standing.argmax(axis=0), 1.0)
-    most = np.where(standing.any(axis=0), _N.tallest * view.focal / high, _WOODS).astype(np.float32)
-    # Woods stand upright: their tops are about as far away as their foot.
-    foot = found[len(near) - 1 - standing[::-1].argmax(axis=0), np.arange(columns)]
-    farthest = cv2.dilate(foot[None], np.ones((1, max(3, columns // 5) | 1), np.uint8))[0]
-    most = np.minimum(most, np.maximum(_N.deep * farthest, _N.near_woods))
-    found = np.minimum(found, 1 / cv2.blur(1 / most[None], (max(3, columns // 2) | 1, 1)))
-    # The network calls woods below the horizon terrain: no step shows where the one becomes the other.
-    share = ((standing | coarse.mask("terrain")) & ~sky).astype(np.float32)
+    near = np.minimum(depth[every], np.float32(FAR))
+    rows, columns = near.shape
+    picture = Frame("coarse", np.zeros((rows, columns, 3), np.uint8), coarse, depth=near)
+    seen, view = Perspective.of(picture), Perspective.of(picture.replace(depth=None))
+    horizon = min(view.horizon, max(_N.usual * rows, seen.horizon + _N.tilts * rows))
+    unsure = _N.unsure * rows
+    horizon = max(min(horizon, max(seen.horizon, horizon - unsure)), seen.horizon - 2 * unsure)
+    plane = Perspective(horizon * step, view.camera_height, view.focal * step).distances(len(depth))[:, None]
+    plane = np.minimum(plane, np.float32(FAR))
+    ground = plane[::step]
+    walls, soil = coarse.mask("building", VOID), coarse.mask("terrain")
+    rises = walls | soil | coarse.mask("tree")
+    foot, told = _feet(coarse.mask(*ROAD, "sidewalk"), rises, ground, near)
+    up = (horizon - 0.5 - np.arange(rows, dtype=np.float32)[:, None]) / np.float32(view.focal)
+    # The tops of woods hang together, wherever their feet are.
+    share = np.where(walls, np.float32(0), np.clip(up / _N.tops, 0, 1)).astype(np.float32)
+    foot = 1 / (1 / foot + share * (cv2.blur(1 / foot, (columns // 3 | 1, 1)) - 1 / foot))
+    steep = (foot * _N.steep + view.camera_height) / np.maximum(_N.steep - up, 0.02)
+    # What towers in the image is near.
+    towers = np.maximum(up[rises.argmax(axis=0), 0], 0.01)[None] / _N.tallest
+    high = np.minimum(steep, 1 / cv2.blur(towers, (columns // 2 | 1, 1)))
+    most = np.maximum(_N.deep * foot, _N.near_woods)
+    most = np.minimum(np.where(soil, most, np.maximum(np.minimum(high, most), foot)), ground)
+    found = np.where(rises, np.minimum(np.clip(told, np.minimum(foot, most), most), _LOST), 0)
+    found = np.maximum.accumulate(found[::-1], axis=0)[::-1]
+    share = rises.astype(np.float32)
     grey = np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), np.uint8)
-    size = max(3, columns // 6) | 1, max(3, columns // 5) | 1
+    size = max(3, columns // 6) | 1, max(3, columns // 20) | 1
     # Specks between the samples have no woods around them: a twig before the sky.
-    even = 1 / np.clip(along_edges(1 / np.maximum(found, 1), grey, size, _N.even, share), 1 / _WOODS, 1)
-    return np.where(labels.mask("tree", "building", "terrain", VOID), even, depth).astype(np.float32)
+    parts = along_edges((foot / np.maximum(found, 1)).astype(np.float32), grey, size, _N.even, share)
+    foot = cv2.resize(foot, depth.shape[::-1], interpolation=cv2.INTER_LINEAR)
+    even = np.minimum(foot / np.maximum(parts, 0.1), _LOST)
+    found = np.where(labels.mask("tree", "building", "terrain", VOID), even, depth)
+    found = np.where(labels.mask(*ROAD, "sidewalk"), plane, found).astype(np.float32)
+    return _with_things(found, labels, view.focal * step)
+
+
+def _feet(flat: NDArray[np.bool_], rising: NDArray[np.bool_], ground: Map, depth: Map) -> tuple[Map, Map]:
+    """Return how far away what rises beside the road begins, by column, and depth in proportion to that.
+
+    It goes on behind what stands before it.
+    """
+    from scipy.ndimage import median_filter
+
+    rising = cv2.morphologyEx(rising.view(np.uint8), cv2.MORPH_OPEN, np.ones((5, 1), np.uint8)).view(np.bool_)
+    top, columns = np.maximum(flat.argmax(axis=0), 1), np.arange(flat.shape[1])
+    known = np.flatnonzero(flat.any(axis=0) & rising[top - 1, columns])
+    if not len(known):
+        return np.full((1, len(columns)), _N.near_woods, np.float32), depth
+    size = len(columns) // _N.window | 1
+    foot, seen = (
+        median_filter(np.interp(columns, known, one[top[known], known]), size, mode="nearest").astype(
+            np.float32
+        )
+        for one in (np.broadcast_to(ground, depth.shape), depth)
+    )
+    return 1 / cv2.blur(1 / foot[None], (size // 3 | 1, 1)), np.asarray(depth * (foot / seen), np.float32)
 
 
 def along_edges(field: Map, grey: Image, size: tuple[int, int], flat: float, share: Map | None = None) -> Map:
@@ -164,53 +202,30 @@ def _may_be_sky(image: Image) -> NDArray[np.bool_]:
     return np.asarray((soft > _SKY_BRIGHT) | ((soft > _SKY_DARK) & ((rough < _SKY_ROUGH) | bluish)))
 
 
-def _sharpened(depth: Map, labels: LabelMap) -> Map:
-    """Return estimated depth with the outlines of things as the label map has them.
+def _with_things(depth: Map, labels: LabelMap, focal: float) -> Map:
+    """Return depth in which vehicles, people and posts are as far away as the ground below them.
 
-    A network's depth runs over outlines like water colour. A thing is as far away as its inside, and what is
-    beside it as far as what is around.
+    A post that something hides is behind that. How far away what hangs before the sky is, its size says.
     """
-    found = depth.copy()
-    reach = max(1, depth.shape[1] // _BLEEDS)
-    things = labels.mask("vehicle", "pedestrian", "bicyclist")
+    things, last = labels.mask("vehicle", "pedestrian", "bicyclist"), len(depth) - 1
     if things.any():
-        left, top, wide, high = cv2.boundingRect(things.view(np.uint8))
-        more = 3 * reach  # as far as anything is looked at
-        part = np.s_[max(0, top - more) : top + high + more, max(0, left - more) : left + wide + more]
-        found[part] = _outlined(depth[part], things[part], reach)
-    poles = labels.mask("pole")
-    posts = poles | labels.mask("traffic sign", "traffic light")
-    _, parts, stats, _ = cv2.connectedComponentsWithStats(posts.view(np.uint8))
+        rows, columns = np.ogrid[: last + 1, : depth.shape[1]]
+        below = np.minimum.accumulate(np.where(things, last, rows)[::-1], axis=0)[::-1]
+        share, size = things.astype(np.float32), (max(3, depth.shape[1] // _BLEEDS) | 1,) * 2
+        nearness = cv2.blur(share / depth[below, columns], size) / np.maximum(cv2.blur(share, size), 1e-6)
+        depth = np.where(things, 1 / np.maximum(nearness, 1 / FAR), depth).astype(np.float32)
+    posts, sky = labels.mask("pole", "traffic sign", "traffic light"), labels.mask("sky")
+    # A light and the arm that it hangs on do not always touch.
+    near = cv2.dilate(posts.view(np.uint8), _square(depth.shape[1] // 320))
+    _, parts, stats, _ = cv2.connectedComponentsWithStats(near)
     for number, (left, top, wide, high, _) in enumerate(stats.tolist()[1:], 1):
         window = np.s_[top : top + high, left : left + wide]
-        own = parts[window] == number
-        # A post is thinner than the network sees: its edges show what is behind it.
-        inside = np.sort(depth[window][own])
-        found[window][own] = inside[
-            int((_N.nearest_of if poles[window][own].any() else _N.hanging) * len(inside))
-        ]
-    return found
-
-
-def _outlined(depth: Map, things: NDArray[np.bool_], reach: int) -> Map:
-    """Return depth in which things are as far away as their inside, and what is beside them as the rest."""
-    inverse = (1 / np.maximum(depth, 0.1)).astype(np.float32)
-    inside = cv2.erode(things.astype(np.uint8), _square(max(1, reach // 3))).view(np.bool_)
-    sky = np.isinf(depth)
-    near = cv2.dilate(things.astype(np.uint8), _square(reach)).view(np.bool_) & ~things & ~sky
-    found = depth.copy()
-    # What is around is carried up to the thing, and fades out away from it: a step would show as a ring.
-    away = cv2.distanceTransform((~things).view(np.uint8), cv2.DIST_C, 3) / (reach + 1)
-    away = np.clip(1.5 * away - 0.5, 0, 1)
-    around = ~near & ~things & ~sky
-    for rim, source, wide, fades in ((things & ~inside, inside, reach, 0.0), (near, around, 2 * reach, away)):
-        size = (2 * wide + 1, 2 * wide + 1)
-        share = cv2.blur(source.astype(np.float32), size)
-        carried = cv2.blur(np.where(source, inverse, np.float32(0)), size) / np.maximum(share, 1e-6)
-        carried += (inverse - carried) * fades
-        rim &= share > _N.enough
-        found[rim] = 1 / np.maximum(carried[rim], 1e-6)
-    return found
+        own = (parts[window] == number) & posts[window]
+        foot = min(top + high, last), left + int((parts[window] == number)[-1].argmax())
+        inside = np.sort(depth[window][own])[int(_N.hidden * own.sum())]
+        behind = max(float(depth[foot]), float(inside)) if things[foot] else depth[foot]
+        depth[window][own] = focal * _N.hanging / max(wide, high) if sky[foot] else behind
+    return depth
 
 
 def _square(reach: int) -> NDArray[np.uint8]:
