@@ -161,7 +161,9 @@ def estimated_sky(image: Image, horizon: float) -> Mask:
     return np.asarray(cv2.morphologyEx(found, cv2.MORPH_CLOSE, np.ones((5, 5), np.uint8)), np.uint8)
 
 
-def likeness(image: Image, grey: Mask, thumbnail: Image, sky: Mask) -> Callable[[float, float], Mask]:
+def likeness(
+    image: Image, grey: Mask, thumbnail: Image, sky: Mask, warmer: float = 24
+) -> Callable[[float, float], Mask]:
     """Return a function that says how much each pixel has the colour of an image's sky.
 
     It takes how bright a pixel must be, in relation to the sky, to be partly and to be wholly sky.
@@ -171,6 +173,7 @@ def likeness(image: Image, grey: Mask, thumbnail: Image, sky: Mask) -> Callable[
         grey: The same without colour.
         thumbnail: The image, small.
         sky: Where the sky is in the thumbnail.
+        warmer: How much redder than the sky, beside blue, is none of it.
     """
     there = above(sky, 127)
     of_sky = percentile(np.asarray(cv2.cvtColor(thumbnail, cv2.COLOR_RGB2GRAY), np.uint8), 0.1, there)
@@ -178,7 +181,7 @@ def likeness(image: Image, grey: Mask, thumbnail: Image, sky: Mask) -> Callable[
     red_of_sky, _, blue_of_sky, _ = cv2.mean(thumbnail, there)
     levels = np.arange(256, dtype=np.float32)
     # Leaves in the sun are bright, but they are warmer than the sky.
-    by_hue = np.clip(1 - (levels - max(red_of_sky - blue_of_sky, 0.0) - 8) / 24, 0, 1) * 255
+    by_hue = np.clip(1 - (levels - max(red_of_sky - blue_of_sky, 0.0) - warmer / 3) / warmer, 0, 1) * 255
     warmth = cv2.subtract(cv2.extractChannel(image, 0), cv2.extractChannel(image, 2))
     hue = cv2.LUT(warmth, by_hue.astype(np.uint8))
 
@@ -331,7 +334,7 @@ class WeatherScene:
         known = self._known_sky()
         if not cv2.countNonZero(self.small_sky if known is None else known):
             return np.zeros((self.height, self.width), np.uint8)
-        like = likeness(self.frame.image, self.grey, self.thumbnail, self.small_sky)
+        like = likeness(self.frame.image, self.grey, self.thumbnail, self.small_sky, 12 if self.estimated else 24)
         if known is None:
             # The estimate is coarse: at its rim the colour decides.
             core, rim = self.full(widened(self.small_sky, -1)), self.full(self.wide_sky)
@@ -341,12 +344,18 @@ class WeatherScene:
         if airy is not None and thin is not None:
             if self.estimated:
                 # The street network labels what it sees between leaves as sky itself, but not between twigs.
-                cv2.min(airy, widened(known, max(1, self.width // 16)), dst=airy)
+                cv2.min(airy, widened(known, max(1, self.width // 8)), dst=airy)
             below = round(self.view.horizon)
             if self.estimated:  # an estimated plane may tilt, and where the road begins is above no sky
                 below = max(below, int((self.road > 0).any(axis=1).argmax()))
             airy[min(max(below, 0), self.height) :] = 0
-            mixed = cv2.subtract(cv2.max(mixed, cv2.min(like(*_SEEN_THROUGH), airy)), thin)
+            through = np.asarray(cv2.min(like(*_SEEN_THROUGH), airy), np.uint8)
+            if not self.frame.drawn:
+                # A lit wall or a board far below the sky is none of it.
+                joined = widened(cv2.max(above(through, 127), known), max(3, self.width // 40))
+                _, parts = cv2.connectedComponents(joined)
+                through[~np.isin(parts, np.unique(parts[known > 0]))] = 0
+            mixed = cv2.subtract(cv2.max(mixed, through), thin)
         found = np.asarray(cv2.max(known, mixed), np.uint8)
         return _without_specks(found) if self.estimated else found
 
