@@ -23,7 +23,7 @@ _BLEEDS = 40  # widths of estimated depth's blur that fit across an image
 # How bright sky is at least where it is rough, and where it is smooth, beside the brightest of the image; how
 # rough, in grey levels; and how far away woods are at most: a street leads through them.
 _SKY_BRIGHT, _SKY_DARK, _SKY_ROUGH, _LOST = 0.8, 0.5, 6.0, np.float32(120)
-_COARSE = 320  # pixels of width that are enough for the distance of woods
+_COARSE = 200  # pixels of width that are enough for the distance of woods
 
 
 def believed(frame: Frame) -> Frame:
@@ -83,8 +83,10 @@ def _grounded(depth: Map, labels: LabelMap, image: Image) -> Map:
     coarse = LabelMap(np.ascontiguousarray(labels.ids[every]), labels.classes)
     near = np.minimum(depth[every], np.float32(FAR))
     rows, columns = near.shape
-    picture = Frame("coarse", np.zeros((rows, columns, 3), np.uint8), coarse, depth=near)
-    seen, view = Perspective.of(picture), Perspective.of(picture.replace(depth=None))
+    road = coarse.mask(*ROAD)
+    picture = Frame("coarse", np.zeros((rows, columns, 3), np.uint8), coarse)
+    view = Perspective.of(picture)
+    seen = Perspective.of(picture.replace(depth=near, labels=LabelMap(road.view(np.uint8), (VOID, "road"))))
     horizon = min(view.horizon, max(_N.usual * rows, seen.horizon + _N.tilts * rows))
     unsure = _N.unsure * rows
     horizon = max(min(horizon, max(seen.horizon, horizon - unsure)), seen.horizon - 2 * unsure)
@@ -93,7 +95,7 @@ def _grounded(depth: Map, labels: LabelMap, image: Image) -> Map:
     ground = plane[::step]
     walls, soil = coarse.mask("building", VOID), coarse.mask("terrain")
     rises = walls | soil | coarse.mask("tree")
-    foot, told = _feet(coarse.mask(*ROAD, "sidewalk"), rises, ground, near)
+    foot, told = _feet(road | coarse.mask("sidewalk"), rises, ground, near)
     up = (horizon - 0.5 - np.arange(rows, dtype=np.float32)[:, None]) / np.float32(view.focal)
     # The tops of woods hang together, wherever their feet are.
     share = np.where(walls, np.float32(0), np.clip(up / _N.tops, 0, 1)).astype(np.float32)
@@ -208,12 +210,15 @@ def _with_things(depth: Map, labels: LabelMap, focal: float) -> Map:
     A post that something hides is behind that. How far away what hangs before the sky is, its size says.
     """
     things, last = labels.mask("vehicle", "pedestrian", "bicyclist"), len(depth) - 1
-    if things.any():
-        rows, columns = np.ogrid[: last + 1, : depth.shape[1]]
-        below = np.minimum.accumulate(np.where(things, last, rows)[::-1], axis=0)[::-1]
-        share, size = things.astype(np.float32), (max(3, depth.shape[1] // _BLEEDS) | 1,) * 2
-        nearness = cv2.blur(share / depth[below, columns], size) / np.maximum(cv2.blur(share, size), 1e-6)
-        depth = np.where(things, 1 / np.maximum(nearness, 1 / FAR), depth).astype(np.float32)
+    left, top, wide, high = cv2.boundingRect(things.view(np.uint8))
+    if high:
+        part = np.s_[top : min(top + high, last) + 1, left : left + wide]
+        own, near = things[part], depth[part]
+        rows, columns = np.ogrid[: len(own), :wide]
+        below = np.minimum.accumulate(np.where(own, len(own) - 1, rows)[::-1], axis=0)[::-1]
+        share, size = own.astype(np.float32), (max(3, depth.shape[1] // _BLEEDS) | 1,) * 2
+        nearness = cv2.blur(share / near[below, columns], size) / np.maximum(cv2.blur(share, size), 1e-6)
+        near[own] = 1 / np.maximum(nearness[own], 1 / FAR)
     posts, sky = labels.mask("pole", "traffic sign", "traffic light"), labels.mask("sky")
     # A light and the arm that it hangs on do not always touch.
     near = cv2.dilate(posts.view(np.uint8), _square(depth.shape[1] // 320))
