@@ -334,7 +334,9 @@ class WeatherScene:
         known = self._known_sky()
         if not cv2.countNonZero(self.small_sky if known is None else known):
             return np.zeros((self.height, self.width), np.uint8)
-        like = likeness(self.frame.image, self.grey, self.thumbnail, self.small_sky, 12 if self.estimated else 24)
+        like = likeness(
+            self.frame.image, self.grey, self.thumbnail, self.small_sky, 12 if self.estimated else 24
+        )
         if known is None:
             # The estimate is coarse: at its rim the colour decides.
             core, rim = self.full(widened(self.small_sky, -1)), self.full(self.wide_sky)
@@ -344,7 +346,7 @@ class WeatherScene:
         if airy is not None and thin is not None:
             if self.estimated:
                 # The street network labels what it sees between leaves as sky itself, but not between twigs.
-                cv2.min(airy, widened(known, max(1, self.width // 8)), dst=airy)
+                cv2.min(airy, widened(known, max(1, self.width // 16)), dst=airy)
             below = round(self.view.horizon)
             if self.estimated:  # an estimated plane may tilt, and where the road begins is above no sky
                 below = max(below, int((self.road > 0).any(axis=1).argmax()))
