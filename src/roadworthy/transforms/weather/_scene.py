@@ -421,11 +421,30 @@ class WeatherScene:
         known = self.mask(*ROAD)
         return self.full(self.small_road) if known is None else known
 
-    @property
+    @cached_property
     def soft_road(self) -> Mask:
-        """What one drives on, without a sharp edge where a network guessed it."""
-        size = (max(3, self.width // 24),) * 2
-        return np.asarray(cv2.blur(self.road, size), np.uint8) if self.estimated else self.road
+        """What one drives on, without a sharp edge where a network guessed it, and calls its far end soil."""
+        if not self.estimated:
+            return self.road
+        level = np.asarray(cv2.mean(self.thumbnail, above(self.small_road, 127))[:3])
+        like = cv2.inRange(self.frame.image, level - _N.like_road, level + _N.like_road)
+        return self._softened(cv2.max(self.road, cv2.min(like, self._low("terrain", VOID))))
+
+    @cached_property
+    def soaked(self) -> Mask:
+        """What gets dark in the rain: the road, and in real frames all ground."""
+        if self.frame.drawn or self.frame.labels is None:
+            return self.soft_road
+        return self._softened(self._low(*GROUND, VOID)) if self.estimated else self.ground
+
+    def _low(self, *classes: str) -> Mask:
+        """Return where the label map, below the horizon, has any of the classes."""
+        found = self.known_mask(*classes)
+        found[: min(max(round(self.view.horizon), 0), self.height)] = 0
+        return found
+
+    def _softened(self, mask: NDArray[Any]) -> Mask:
+        return np.asarray(cv2.blur(mask, (max(3, self.width // 24),) * 2), np.uint8)
 
     @cached_property
     def small_road(self) -> Mask:

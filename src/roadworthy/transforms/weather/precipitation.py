@@ -309,7 +309,7 @@ class Rain(WeatherTransform):
             mirror = scene.full(_mirror(scene, rng, wet))
             road = scene.soft_road
             share = np.asarray(cv2.max(share, cv2.multiply(mirror, road, scale=1 / 255)), np.uint8)
-            dark = np.asarray(cv2.convertScaleAbs(road, alpha=-_N.darker * wet, beta=255), np.uint8)
+            dark = np.asarray(cv2.convertScaleAbs(scene.soaked, alpha=-_N.darker * wet, beta=255), np.uint8)
             there = _scene.resized(road, *scene.small)[..., None] > 0
             np.copyto(cover, _mirrored(image, scene, cover, air), where=there)
         seen = transmission(scene, RAIN_HAZE * amount * self.haze) if self.haze > 0 else None
