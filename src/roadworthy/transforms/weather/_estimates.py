@@ -31,10 +31,7 @@ def believed(frame: Frame) -> Frame:
     labels, depth = frame.labels, frame.depth
     if labels is not None and is_estimated(frame):
         labels = _with(labels, "tree", _false_sky(labels.mask("sky"), frame.image))
-        burnt = _burnt_sky(labels, frame.image)
-        labels = _with(labels, "sky", burnt)
-        if depth is not None and labels is not frame.labels:
-            depth = np.where(burnt, np.float32(np.inf), depth)
+        labels = _with(labels, "sky", _burnt_sky(labels, frame.image))
     if labels is not None and depth is not None and is_estimated(frame, "depth"):
         depth = _grounded(depth, labels, frame.image)
     if labels is frame.labels and depth is frame.depth:
@@ -56,27 +53,26 @@ def _burnt_sky(labels: LabelMap, image: Image) -> NDArray[np.bool_]:
     above = np.arange(len(road)) < (int(road.argmax()) if road.any() else len(road) // 2)
     sky = labels.mask("sky")
     # Letters, poles and twigs that shine are narrower than a gap in the woods.
-    grey = cv2.morphologyEx(
-        cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), cv2.MORPH_OPEN, _square(max(1, image.shape[1] // 100))
-    )
+    wide = _square(max(1, image.shape[1] // 100))
+    grey = cv2.morphologyEx(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), cv2.MORPH_OPEN, wide)
     burnt = np.asarray((grey >= _N.burnt) & above[:, None] & labels.mask("tree", VOID))
-    if not burnt.any():
-        return burnt
     # Leaves part it into specks.
-    near = cv2.dilate((burnt | sky).view(np.uint8), _square(max(1, image.shape[1] // 160)))
-    count, parts = cv2.connectedComponents(near)
-    hangs = np.zeros(count, np.bool_)
-    hangs[np.unique(np.concatenate([parts[sky], parts[0]]))] = True
-    hangs[0] = False
-    return np.asarray(burnt & hangs[parts])
+    seeds = sky | (np.arange(len(road)) == 0)[:, None]
+    return hanging(burnt, seeds, max(1, image.shape[1] // 160))
+
+
+def hanging(places: NDArray[np.bool_], sky: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
+    """Return which places hang together with the sky, over gaps of so many pixels to either side."""
+    _, parts = cv2.connectedComponents(cv2.dilate((places | sky).view(np.uint8), _square(reach)))
+    return np.asarray(places & np.isin(parts, np.unique(parts[sky])))
 
 
 def _grounded(depth: Map, labels: LabelMap, image: Image) -> Map:
     """Return depth in which the road is a plane, and things are as far away as the ground at their foot.
 
-    A network puts the horizon too high, and compresses what is far; labels and things of known height tell that
-    better. What stands beside the road or rises there begins as far away as the road where they meet, and never
-    comes nearer from its foot to its top. How many times farther it reaches, within a slope, the network tells.
+    A network puts the horizon too high, and compresses what is far; labels and things of known height tell
+    that better. What stands beside the road or rises there begins as far away as the road where they meet,
+    and never comes nearer from its foot to its top. How many times farther it reaches the network tells.
     """
     step = max(1, round(depth.shape[1] / _COARSE))
     every = np.s_[::step, ::step]
@@ -87,9 +83,8 @@ def _grounded(depth: Map, labels: LabelMap, image: Image) -> Map:
     picture = Frame("coarse", np.zeros((rows, columns, 3), np.uint8), coarse)
     view = Perspective.of(picture)
     seen = Perspective.of(picture.replace(depth=near, labels=LabelMap(road.view(np.uint8), (VOID, "road"))))
-    horizon = min(view.horizon, max(_N.usual * rows, seen.horizon + _N.tilts * rows))
-    unsure = _N.unsure * rows
-    horizon = max(min(horizon, max(seen.horizon, horizon - unsure)), seen.horizon - 2 * unsure)
+    high = min(view.horizon, max(_N.usual * rows, seen.horizon + _N.tilts * rows))
+    horizon = max(np.clip(seen.horizon, high - _N.unsure * rows, high), seen.horizon - 2 * _N.unsure * rows)
     plane = Perspective(horizon * step, view.camera_height, view.focal * step).distances(len(depth))[:, None]
     plane = np.minimum(plane, np.float32(FAR))
     ground = plane[::step]
@@ -101,23 +96,19 @@ def _grounded(depth: Map, labels: LabelMap, image: Image) -> Map:
     share = np.where(walls, np.float32(0), np.clip(up / _N.tops, 0, 1)).astype(np.float32)
     foot = 1 / (1 / foot + share * (cv2.blur(1 / foot, (columns // 3 | 1, 1)) - 1 / foot))
     steep = (foot * _N.steep + view.camera_height) / np.maximum(_N.steep - up, 0.02)
-    # What towers in the image is near.
-    towers = np.maximum(up[rises.argmax(axis=0), 0], 0.01)[None] / _N.tallest
-    high = np.minimum(steep, 1 / cv2.blur(towers, (columns // 2 | 1, 1)))
     most = np.maximum(_N.deep * foot, _N.near_woods)
-    most = np.minimum(np.where(soil, most, np.maximum(np.minimum(high, most), foot)), ground)
+    most = np.minimum(np.where(soil, most, np.maximum(np.minimum(steep, most), foot)), ground)
     found = np.where(rises, np.minimum(np.clip(told, np.minimum(foot, most), most), _LOST), 0)
     found = np.maximum.accumulate(found[::-1], axis=0)[::-1]
-    share = rises.astype(np.float32)
     grey = np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), np.uint8)
     size = max(3, columns // 6) | 1, max(3, columns // 20) | 1
     # Specks between the samples have no woods around them: a twig before the sky.
-    parts = along_edges((foot / np.maximum(found, 1)).astype(np.float32), grey, size, _N.even, share)
+    field, share = (np.asarray(one, np.float32) for one in (foot / np.maximum(found, 1), rises))
+    parts = along_edges(field, grey, size, _N.even, share)
     foot = cv2.resize(foot, depth.shape[::-1], interpolation=cv2.INTER_LINEAR)
     even = np.minimum(foot / np.maximum(parts, 0.1), _LOST)
-    found = np.where(labels.mask("tree", "building", "terrain", VOID), even, depth)
-    found = np.where(labels.mask(*ROAD, "sidewalk"), plane, found).astype(np.float32)
-    return _with_things(found, labels, view.focal * step)
+    found = np.where(labels.mask("sky"), np.float32(np.inf), even)
+    return _with_things(np.where(labels.mask(*ROAD, "sidewalk"), plane, found), labels, view.focal * step)
 
 
 def _feet(flat: NDArray[np.bool_], rising: NDArray[np.bool_], ground: Map, depth: Map) -> tuple[Map, Map]:
@@ -132,14 +123,10 @@ def _feet(flat: NDArray[np.bool_], rising: NDArray[np.bool_], ground: Map, depth
     known = np.flatnonzero(flat.any(axis=0) & rising[top - 1, columns])
     if not len(known):
         return np.full((1, len(columns)), _N.near_woods, np.float32), depth
-    size = len(columns) // _N.window | 1
-    foot, seen = (
-        median_filter(np.interp(columns, known, one[top[known], known]), size, mode="nearest").astype(
-            np.float32
-        )
-        for one in (np.broadcast_to(ground, depth.shape), depth)
-    )
-    return 1 / cv2.blur(1 / foot[None], (size // 3 | 1, 1)), np.asarray(depth * (foot / seen), np.float32)
+    size, lines = len(columns) // _N.window | 1, (ground[top[known], 0], depth[top[known], known])
+    foot, seen = (median_filter(np.interp(columns, known, one), size, mode="nearest") for one in lines)
+    told = np.asarray(depth * (foot / seen), np.float32)
+    return np.asarray(1 / cv2.blur(1 / foot[None], (size // 3 | 1, 1)), np.float32), told
 
 
 def along_edges(field: Map, grey: Image, size: tuple[int, int], flat: float, share: Map | None = None) -> Map:
@@ -195,9 +182,7 @@ def _may_be_sky(image: Image) -> NDArray[np.bool_]:
     grey = np.asarray(cv2.max(cv2.max(red, green), blue), np.uint8)
     size = max(3, image.shape[1] // 100 | 1)
     soft = cv2.blur(grey, (size, size)).astype(np.float32) / max(float(np.percentile(grey, 97)), 1.0)
-    small = (
-        cv2.resize(grey, None, fx=3 / size, fy=3 / size, interpolation=cv2.INTER_AREA) if size > 3 else grey
-    )
+    small = cv2.resize(grey, None, fx=3 / size, fy=3 / size, interpolation=cv2.INTER_AREA)
     rough = cv2.blur(np.abs(cv2.Laplacian(cv2.blur(small, (3, 3)), cv2.CV_32F)), (9, 9))
     rough = cv2.resize(rough, (image.shape[1], image.shape[0]), interpolation=cv2.INTER_LINEAR)
     bluish = cv2.subtract(blue, red) > _N.blue
@@ -207,29 +192,30 @@ def _may_be_sky(image: Image) -> NDArray[np.bool_]:
 def _with_things(depth: Map, labels: LabelMap, focal: float) -> Map:
     """Return depth in which vehicles, people and posts are as far away as the ground below them.
 
-    A post that something hides is behind that. How far away what hangs before the sky is, its size says.
+    How far away what hangs before the sky is, its size says.
     """
-    things, last = labels.mask("vehicle", "pedestrian", "bicyclist"), len(depth) - 1
-    left, top, wide, high = cv2.boundingRect(things.view(np.uint8))
-    if high:
-        part = np.s_[top : min(top + high, last) + 1, left : left + wide]
-        own, near = things[part], depth[part]
-        rows, columns = np.ogrid[: len(own), :wide]
-        below = np.minimum.accumulate(np.where(own, len(own) - 1, rows)[::-1], axis=0)[::-1]
-        share, size = own.astype(np.float32), (max(3, depth.shape[1] // _BLEEDS) | 1,) * 2
-        nearness = cv2.blur(share / near[below, columns], size) / np.maximum(cv2.blur(share, size), 1e-6)
-        near[own] = 1 / np.maximum(nearness[own], 1 / FAR)
-    posts, sky = labels.mask("pole", "traffic sign", "traffic light"), labels.mask("sky")
+    last, sky = len(depth) - 1, labels.mask("sky")
+    posts = labels.mask("pole", "traffic sign", "traffic light")
     # A light and the arm that it hangs on do not always touch.
     near = cv2.dilate(posts.view(np.uint8), _square(depth.shape[1] // 320))
     _, parts, stats, _ = cv2.connectedComponentsWithStats(near)
     for number, (left, top, wide, high, _) in enumerate(stats.tolist()[1:], 1):
         window = np.s_[top : top + high, left : left + wide]
-        own = (parts[window] == number) & posts[window]
-        foot = min(top + high, last), left + int((parts[window] == number)[-1].argmax())
-        inside = np.sort(depth[window][own])[int(_N.hidden * own.sum())]
-        behind = max(float(depth[foot]), float(inside)) if things[foot] else depth[foot]
-        depth[window][own] = focal * _N.hanging / max(wide, high) if sky[foot] else behind
+        own = parts[window] == number
+        foot = min(top + high, last), left + int(own[-1].argmax())
+        depth[window][own & posts[window]] = (
+            focal * _N.hanging / max(wide, high) if sky[foot] else depth[foot]
+        )
+    things = labels.mask("vehicle", "pedestrian", "bicyclist", "traffic cone", "dog")
+    left, top, wide, high = cv2.boundingRect(things.view(np.uint8))
+    if high:
+        part = np.s_[top : min(top + high, last) + 1, left : left + wide]
+        own, behind = things[part], depth[part]
+        rows, columns = np.ogrid[: len(own), :wide]
+        below = np.minimum.accumulate(np.where(own, len(own) - 1, rows)[::-1], axis=0)[::-1]
+        share, size = own.astype(np.float32), (max(3, depth.shape[1] // _BLEEDS) | 1,) * 2
+        nearness = cv2.blur(share / behind[below, columns], size) / np.maximum(cv2.blur(share, size), 1e-6)
+        behind[own] = 1 / np.maximum(nearness[own], 1 / FAR)
     return depth
 
 

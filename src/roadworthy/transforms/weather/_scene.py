@@ -18,7 +18,7 @@ from roadworthy.labelling import is_estimated
 from roadworthy.ontology import VOID, ontology
 from roadworthy.transforms.affine import move_boxes
 from roadworthy.transforms.perspective import FAR, GROUND, ROAD, Perspective, distance_map
-from roadworthy.transforms.weather._estimates import believed, vanishing_row
+from roadworthy.transforms.weather._estimates import believed, hanging, vanishing_row
 from roadworthy.transforms.wording import TRAVELLED, Numbers
 from roadworthy.world.sky import fractal_noise
 
@@ -161,37 +161,6 @@ def estimated_sky(image: Image, horizon: float) -> Mask:
     return np.asarray(cv2.morphologyEx(found, cv2.MORPH_CLOSE, np.ones((5, 5), np.uint8)), np.uint8)
 
 
-def likeness(
-    image: Image, grey: Mask, thumbnail: Image, sky: Mask, warmer: float = 24
-) -> Callable[[float, float], Mask]:
-    """Return a function that says how much each pixel has the colour of an image's sky.
-
-    It takes how bright a pixel must be, in relation to the sky, to be partly and to be wholly sky.
-
-    Args:
-        image: RGB.
-        grey: The same without colour.
-        thumbnail: The image, small.
-        sky: Where the sky is in the thumbnail.
-        warmer: How much redder than the sky, beside blue, is none of it.
-    """
-    there = above(sky, 127)
-    of_sky = percentile(np.asarray(cv2.cvtColor(thumbnail, cv2.COLOR_RGB2GRAY), np.uint8), 0.1, there)
-    bright = max(of_sky or 255.0, 1.0)
-    red_of_sky, _, blue_of_sky, _ = cv2.mean(thumbnail, there)
-    levels = np.arange(256, dtype=np.float32)
-    # Leaves in the sun are bright, but they are warmer than the sky.
-    by_hue = np.clip(1 - (levels - max(red_of_sky - blue_of_sky, 0.0) - warmer / 3) / warmer, 0, 1) * 255
-    warmth = cv2.subtract(cv2.extractChannel(image, 0), cv2.extractChannel(image, 2))
-    hue = cv2.LUT(warmth, by_hue.astype(np.uint8))
-
-    def like(partly: float, wholly: float) -> Mask:
-        by_light = np.clip((levels / bright - partly) / (wholly - partly), 0, 1) * 255
-        return np.asarray(cv2.min(hue, cv2.LUT(grey, by_light.astype(np.uint8))), np.uint8)
-
-    return like
-
-
 Number = TypeVar("Number", np.uint8, np.int16)
 
 SKY_DISTANCE = np.float32(5000)
@@ -323,6 +292,27 @@ class WeatherScene:
         """Where the sky may be, in a thumbnail: what is rough beside it was left out of the estimate."""
         return widened(self.small_sky, max(1, 3 * self.small[0] // self.width))
 
+    def _likeness(self) -> Callable[[float, float], Mask]:
+        """Return a function that says how much each pixel has the colour of the sky.
+
+        It takes how bright a pixel must be, in relation to the sky, to be partly and to be wholly sky.
+        """
+        there = above(self.small_sky, 127)
+        bright = max(percentile(self.small_grey, 0.1, there) or 255.0, 1.0)
+        red_of_sky, _, blue_of_sky, _ = cv2.mean(self.thumbnail, there)
+        levels = np.arange(256, dtype=np.float32)
+        # Leaves and trunks in the sun are bright, but they are warmer than the sky.
+        warm = 12 if self.estimated else 24
+        by_hue = np.clip(1 - (levels - max(red_of_sky - blue_of_sky, 0.0) - warm / 3) / warm, 0, 1) * 255
+        red, _, blue = cv2.split(self.frame.image)
+        hue = cv2.LUT(cv2.subtract(red, blue), by_hue.astype(np.uint8))
+
+        def like(partly: float, wholly: float) -> Mask:
+            by_light = np.clip((levels / bright - partly) / (wholly - partly), 0, 1) * 255
+            return np.asarray(cv2.min(hue, cv2.LUT(self.grey, by_light.astype(np.uint8))), np.uint8)
+
+        return like
+
     @cached_property
     def sky(self) -> Mask:
         """How much of each pixel is sky.
@@ -334,9 +324,7 @@ class WeatherScene:
         known = self._known_sky()
         if not cv2.countNonZero(self.small_sky if known is None else known):
             return np.zeros((self.height, self.width), np.uint8)
-        like = likeness(
-            self.frame.image, self.grey, self.thumbnail, self.small_sky, 12 if self.estimated else 24
-        )
+        like = self._likeness()
         if known is None:
             # The estimate is coarse: at its rim the colour decides.
             core, rim = self.full(widened(self.small_sky, -1)), self.full(self.wide_sky)
@@ -347,16 +335,11 @@ class WeatherScene:
             if self.estimated:
                 # The street network labels what it sees between leaves as sky itself, but not between twigs.
                 cv2.min(airy, widened(known, max(1, self.width // 16)), dst=airy)
-            below = round(self.view.horizon)
-            if self.estimated:  # an estimated plane may tilt, and where the road begins is above no sky
-                below = max(below, int((self.road > 0).any(axis=1).argmax()))
-            airy[min(max(below, 0), self.height) :] = 0
+            airy[min(max(round(self.view.horizon), 0), self.height) :] = 0
             through = np.asarray(cv2.min(like(*_SEEN_THROUGH), airy), np.uint8)
             if not self.frame.drawn:
                 # A lit wall or a board far below the sky is none of it.
-                joined = widened(cv2.max(above(through, 127), known), max(3, self.width // 40))
-                _, parts = cv2.connectedComponents(joined)
-                through[~np.isin(parts, np.unique(parts[known > 0]))] = 0
+                through[~hanging(through > 0, known > 0, max(3, self.width // 40))] = 0
             mixed = cv2.subtract(cv2.max(mixed, through), thin)
         found = np.asarray(cv2.max(known, mixed), np.uint8)
         return _without_specks(found) if self.estimated else found
@@ -421,30 +404,19 @@ class WeatherScene:
         known = self.mask(*ROAD)
         return self.full(self.small_road) if known is None else known
 
-    @cached_property
-    def soft_road(self) -> Mask:
-        """What one drives on, without a sharp edge where a network guessed it, and calls its far end soil."""
-        if not self.estimated:
-            return self.road
-        level = np.asarray(cv2.mean(self.thumbnail, above(self.small_road, 127))[:3])
-        like = cv2.inRange(self.frame.image, level - _N.like_road, level + _N.like_road)
-        return self._softened(cv2.max(self.road, cv2.min(like, self._low("terrain", VOID))))
-
-    @cached_property
+    @property
     def soaked(self) -> Mask:
-        """What gets dark in the rain: the road, and in real frames all ground."""
-        if self.frame.drawn or self.frame.labels is None:
-            return self.soft_road
-        return self._softened(self._low(*GROUND, VOID)) if self.estimated else self.ground
+        """What gets dark in the rain: the road, and in real frames all ground, whatever a network says."""
+        if not self.estimated or self.frame.drawn:
+            return self.road if self.frame.drawn or self.frame.labels is None else self.ground
+        ground = self.known_mask(*GROUND, VOID)
+        ground[: min(max(round(self.view.horizon), 0), self.height)] = 0
+        return self.softened(ground)
 
-    def _low(self, *classes: str) -> Mask:
-        """Return where the label map, below the horizon, has any of the classes."""
-        found = self.known_mask(*classes)
-        found[: min(max(round(self.view.horizon), 0), self.height)] = 0
-        return found
-
-    def _softened(self, mask: NDArray[Any]) -> Mask:
-        return np.asarray(cv2.blur(mask, (max(3, self.width // 24),) * 2), np.uint8)
+    def softened(self, mask: Mask) -> Mask:
+        """Return a mask without a sharp edge where a network guessed it."""
+        size = (max(3, self.width // 24),) * 2
+        return np.asarray(cv2.blur(mask, size), np.uint8) if self.estimated else mask
 
     @cached_property
     def small_road(self) -> Mask:

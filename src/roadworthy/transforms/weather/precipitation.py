@@ -307,7 +307,7 @@ class Rain(WeatherTransform):
         if self.wetness > 0:
             wet = self.wetness * amount
             mirror = scene.full(_mirror(scene, rng, wet))
-            road = scene.soft_road
+            road = scene.softened(scene.road)
             share = np.asarray(cv2.max(share, cv2.multiply(mirror, road, scale=1 / 255)), np.uint8)
             dark = np.asarray(cv2.convertScaleAbs(scene.soaked, alpha=-_N.darker * wet, beta=255), np.uint8)
             there = _scene.resized(road, *scene.small)[..., None] > 0
@@ -317,11 +317,10 @@ class Rain(WeatherTransform):
 
 
 def _mirror(scene: WeatherScene, rng: Generator, amount: float) -> Mask:
-    """Return how much of a mirror the road is, in a thumbnail: more in puddles, and by Fresnel the farther away."""
-    view, least = scene.small_view, np.float32(_N.least_film)
-    slant = view.camera_height / np.hypot(view.camera_height, scene.small_distance)
+    """Return how much of a mirror the road is, in a thumbnail: in puddles, and by Fresnel far away, more."""
+    high = np.float32(scene.small_view.camera_height)
     puddles = _scene.ground_noise(scene, rng) * np.float32(4.4) - np.float32(1.85)
-    mirror = np.clip(puddles, least, 1) * (1 - slant) ** 5
+    mirror = np.clip(puddles, _N.least_film, 1) * (1 - high / np.hypot(high, scene.small_distance)) ** 5
     return np.asarray(cv2.convertScaleAbs(mirror, alpha=255 * _N.mirror * amount), np.uint8)
 
 
@@ -336,7 +335,7 @@ def _mirrored(image: Image, scene: WeatherScene, sky: Image, air: Colour) -> Ima
     small = np.where(clouds[..., None] > 127, _scene.thinned(sky, width, height), lamps)
     view, rows = scene.view, np.arange(height, dtype=np.float32)[:, None]
     feet = view.horizon + view.focal * view.camera_height / np.maximum(distance, np.float32(1))
-    feet = feet * np.float32(height / scene.height)
+    feet *= np.float32(height / scene.height)
     aim = np.rint(2 * feet - rows).astype(np.intp)
     row, column = np.nonzero((rows < feet - 1) & (aim < height))
     found = np.zeros((height, width, 4), np.float32)
@@ -345,10 +344,7 @@ def _mirrored(image: Image, scene: WeatherScene, sky: Image, air: Colour) -> Ima
     smeared = cv2.blur(found, (max(1, width // 100), max(1, height // 16)))
     smeared += np.array((*air, 1), np.float32) * np.float32(1e-5)
     smeared += np.float32(0.01) * cv2.blur(found, (max(1, width // 16), max(1, height // 3)))
-    mirrored = smeared[..., :3] / smeared[..., 3:]
-    # The air before the road is in it as well.
-    veiled = as_image(mirrored * np.float32(1 - _N.veil) + np.array(air, np.float32) * np.float32(_N.veil))
-    return np.asarray(_scene.resized(veiled, *scene.small), np.uint8)
+    return np.asarray(_scene.resized(as_image(smeared[..., :3] / smeared[..., 3:]), *scene.small), np.uint8)
 
 
 @dataclass(frozen=True)
