@@ -57,8 +57,7 @@ def _burnt_sky(labels: LabelMap, image: Image) -> NDArray[np.bool_]:
     grey = cv2.morphologyEx(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), cv2.MORPH_OPEN, wide)
     burnt = np.asarray((grey >= _N.burnt) & above[:, None] & labels.mask("tree", VOID))
     # Leaves part it into specks.
-    seeds = sky | (np.arange(len(road)) == 0)[:, None]
-    return hanging(burnt, seeds, max(1, image.shape[1] // 160))
+    return hanging(burnt, sky | (np.arange(len(road)) == 0)[:, None], max(1, image.shape[1] // 160))
 
 
 def hanging(places: NDArray[np.bool_], sky: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
@@ -92,9 +91,10 @@ def _grounded(depth: Map, labels: LabelMap, image: Image) -> Map:
     rises = walls | soil | coarse.mask("tree")
     foot, told = _feet(road | coarse.mask("sidewalk"), rises, ground, near)
     up = (horizon - 0.5 - np.arange(rows, dtype=np.float32)[:, None]) / np.float32(view.focal)
-    # The tops of woods hang together, wherever their feet are.
-    share = np.where(walls, np.float32(0), np.clip(up / _N.tops, 0, 1)).astype(np.float32)
-    foot = 1 / (1 / foot + share * (cv2.blur(1 / foot, (columns // 3 | 1, 1)) - 1 / foot))
+    # Woods and, less so, walls hang together above their feet, however far away those are.
+    share = np.clip((up + view.camera_height / foot) / _N.tops, 0, 1)
+    wide, wider = (cv2.blur(1 / foot, (columns // part | 1, 1)) for part in (8, 3))
+    foot = 1 / np.asarray((1 - share) / foot + share * np.where(walls, wide, wider), np.float32)
     steep = (foot * _N.steep + view.camera_height) / np.maximum(_N.steep - up, 0.02)
     most = np.maximum(_N.deep * foot, _N.near_woods)
     most = np.minimum(np.where(soil, most, np.maximum(np.minimum(steep, most), foot)), ground)
@@ -167,12 +167,13 @@ def _false_sky(sky: NDArray[np.bool_], image: Image) -> NDArray[np.bool_]:
     wide = cv2.erode(sky.view(np.uint8), _square(max(1, image.shape[1] // 80))).view(np.bool_)
     good[np.bincount(parts[wide], minlength=count) == 0] = 0
     left = sky & (good >= _N.mostly)[parts] & soft
-    # Islands darker than most of what is left are pale grass and walls.
+    # Islands darker than most of what is left at the upper edge are pale grass, walls and signs.
     count, parts = cv2.connectedComponents(left.view(np.uint8))
     sizes = np.maximum(np.bincount(parts.ravel(), minlength=count), 1)
     levels = np.bincount(parts.ravel(), image.max(axis=2).ravel(), minlength=count) / sizes
-    bright = levels >= _SKY_BRIGHT * levels[1 + sizes[1:].argmax() if count > 1 else 0]
-    return np.asarray(sky & ~(left & bright[parts]))
+    top = (sizes * np.isin(np.arange(count), parts[0]))[1:]
+    level = levels[1 + top.argmax()] if top.any() else np.percentile(image, 99)
+    return np.asarray(sky & ~(left & (levels >= _SKY_BRIGHT * level)[parts]))
 
 
 def _may_be_sky(image: Image) -> NDArray[np.bool_]:
