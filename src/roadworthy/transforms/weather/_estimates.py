@@ -93,7 +93,7 @@ def _grounded(depth: Map, labels: LabelMap, image: Image) -> Map:
     up = (horizon - 0.5 - np.arange(rows, dtype=np.float32)[:, None]) / np.float32(view.focal)
     # Woods and, less so, walls hang together above their feet, however far away those are.
     share = np.clip((up + view.camera_height / foot) / _N.tops, 0, 1)
-    wide, wider = (cv2.blur(1 / foot, (columns // part | 1, 1)) for part in (8, 3))
+    wide, wider = (cv2.blur(1 / foot, (columns // part | 1, 1)) for part in (8, 2))
     foot = 1 / np.asarray((1 - share) / foot + share * np.where(walls, wide, wider), np.float32)
     steep = (foot * _N.steep + view.camera_height) / np.maximum(_N.steep - up, 0.02)
     most = np.maximum(_N.deep * foot, _N.near_woods)
@@ -106,7 +106,7 @@ def _grounded(depth: Map, labels: LabelMap, image: Image) -> Map:
     field, share = (np.asarray(one, np.float32) for one in (foot / np.maximum(found, 1), rises))
     parts = along_edges(field, grey, size, _N.even, share)
     foot = cv2.resize(foot, depth.shape[::-1], interpolation=cv2.INTER_LINEAR)
-    even = np.minimum(foot / np.maximum(parts, 0.1), _LOST)
+    even = np.minimum(np.minimum(foot / np.maximum(parts, 0.1), _LOST), plane)
     found = np.where(labels.mask("sky"), np.float32(np.inf), even)
     return _with_things(np.where(labels.mask(*ROAD, "sidewalk"), plane, found), labels, view.focal * step)
 
