@@ -18,6 +18,7 @@ from roadworthy.ontology import CONDITIONS, VOID, ontology
 from roadworthy.transforms.perspective import ROAD
 from roadworthy.transforms.transform import BelievableTransform, Presets, number
 from roadworthy.transforms.weather import _scene
+from roadworthy.transforms.weather._estimates import hanging
 from roadworthy.transforms.weather._scene import WeatherScene
 from roadworthy.transforms.wording import MOMENT, Numbers
 
@@ -88,8 +89,7 @@ def _sky_unclear(scene: WeatherScene) -> bool:
     white = (scene.small_grey >= _N.white_sky) & ~sky
     white[max(round(scene.small_view.horizon), 0) :] = False
     white = cv2.morphologyEx(white.view(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8)) > 0
-    _, parts = cv2.connectedComponents(cv2.dilate((white | sky).view(np.uint8), np.ones((3, 3), np.uint8)))
-    return float(np.mean(white & np.isin(parts, np.unique(parts[sky])))) > _N.most_white
+    return float(np.mean(hanging(white, sky, 1))) > _N.most_white
 
 
 def _clouds_between(scene: WeatherScene) -> bool:

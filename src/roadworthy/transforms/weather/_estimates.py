@@ -12,7 +12,7 @@ from roadworthy.frames import Frame, LabelMap
 from roadworthy.images import Image
 from roadworthy.labelling import is_estimated
 from roadworthy.ontology import VOID
-from roadworthy.transforms.perspective import ROAD, Perspective
+from roadworthy.transforms.perspective import FAR, ROAD, Perspective
 from roadworthy.transforms.wording import Numbers
 
 _N = Numbers("estimates")
@@ -22,8 +22,8 @@ Map = NDArray[np.float32]
 _BLEEDS = 40  # widths of estimated depth's blur that fit across an image
 # How bright sky is at least where it is rough, and where it is smooth, beside the brightest of the image; how
 # rough, in grey levels; and how far away woods are at most: a street leads through them.
-_SKY_BRIGHT, _SKY_DARK, _SKY_ROUGH, _WOODS = 0.8, 0.5, 6.0, np.float32(120)
-_COARSE = 160  # pixels of width that are enough for the distance of woods
+_SKY_BRIGHT, _SKY_DARK, _SKY_ROUGH, _LOST = 0.8, 0.5, 6.0, np.float32(120)
+_COARSE = 200  # pixels of width that are enough for the distance of woods
 
 
 def believed(frame: Frame) -> Frame:
@@ -31,12 +31,9 @@ def believed(frame: Frame) -> Frame:
     labels, depth = frame.labels, frame.depth
     if labels is not None and is_estimated(frame):
         labels = _with(labels, "tree", _false_sky(labels.mask("sky"), frame.image))
-        burnt = _burnt_sky(labels, frame.image)
-        labels = _with(labels, "sky", burnt)
-        if depth is not None and labels is not frame.labels:
-            depth = np.where(burnt, np.float32(np.inf), depth)
+        labels = _with(labels, "sky", _burnt_sky(labels, frame.image))
     if labels is not None and depth is not None and is_estimated(frame, "depth"):
-        depth = _sharpened(_receding(depth, labels, frame.image), labels)
+        depth = _grounded(depth, labels, frame.image)
     if labels is frame.labels and depth is frame.depth:
         return frame
     return frame.replace(labels=labels, depth=depth)
@@ -56,50 +53,80 @@ def _burnt_sky(labels: LabelMap, image: Image) -> NDArray[np.bool_]:
     above = np.arange(len(road)) < (int(road.argmax()) if road.any() else len(road) // 2)
     sky = labels.mask("sky")
     # Letters, poles and twigs that shine are narrower than a gap in the woods.
-    grey = cv2.morphologyEx(
-        cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), cv2.MORPH_OPEN, _square(max(1, image.shape[1] // 100))
-    )
+    wide = _square(max(1, image.shape[1] // 100))
+    grey = cv2.morphologyEx(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), cv2.MORPH_OPEN, wide)
     burnt = np.asarray((grey >= _N.burnt) & above[:, None] & labels.mask("tree", VOID))
-    if not burnt.any():
-        return burnt
     # Leaves part it into specks.
-    near = cv2.dilate((burnt | sky).view(np.uint8), _square(max(1, image.shape[1] // 160)))
-    count, parts = cv2.connectedComponents(near)
-    hangs = np.zeros(count, np.bool_)
-    hangs[np.unique(np.concatenate([parts[sky], parts[0]]))] = True
-    hangs[0] = False
-    return np.asarray(burnt & hangs[parts])
+    return hanging(burnt, sky | (np.arange(len(road)) == 0)[:, None], max(1, image.shape[1] // 160))
 
 
-def _receding(depth: Map, labels: LabelMap, image: Image) -> Map:
-    """Return depth in which woods and walls never come nearer from their foot to their top.
+def hanging(places: NDArray[np.bool_], sky: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
+    """Return which places hang together with the sky, over gaps of so many pixels to either side."""
+    _, parts = cv2.connectedComponents(cv2.dilate((places | sky).view(np.uint8), _square(reach)))
+    return np.asarray(places & np.isin(parts, np.unique(parts[sky])))
 
-    The network loses far woods, and sees single crowns among them as near as the road. It does not tell woods
-    from hills either, but what towers in the image is near.
+
+def _grounded(depth: Map, labels: LabelMap, image: Image) -> Map:
+    """Return depth in which the road is a plane, and things are as far away as the ground at their foot.
+
+    A network puts the horizon too high, and compresses what is far; labels and things of known height tell
+    that better. What stands beside the road or rises there begins as far away as the road where they meet,
+    and never comes nearer from its foot to its top. How many times farther it reaches the network tells.
     """
     step = max(1, round(depth.shape[1] / _COARSE))
     every = np.s_[::step, ::step]
     coarse = LabelMap(np.ascontiguousarray(labels.ids[every]), labels.classes)
-    standing, sky = coarse.mask("tree", "building", VOID), coarse.mask("sky")
-    ground = coarse.mask(*ROAD, "sidewalk", "terrain")
-    near = np.minimum(depth[every], _WOODS)
-    columns = near.shape[1]
-    found = np.maximum.accumulate(np.where(standing | ground, near, 0)[::-1], axis=0)[::-1]
-    view = Perspective.of(Frame("coarse", np.zeros((*near.shape, 3), np.uint8), coarse, depth=near))
-    high = np.maximum(max(view.horizon, _N.highest_horizon * len(near)) - standing.argmax(axis=0), 1.0)
-    most = np.where(standing.any(axis=0), _N.tallest * view.focal / high, _WOODS).astype(np.float32)
-    # Woods stand upright: their tops are about as far away as their foot.
-    foot = found[len(near) - 1 - standing[::-1].argmax(axis=0), np.arange(columns)]
-    farthest = cv2.dilate(foot[None], np.ones((1, max(3, columns // 5) | 1), np.uint8))[0]
-    most = np.minimum(most, np.maximum(_N.deep * farthest, _N.near_woods))
-    found = np.minimum(found, 1 / cv2.blur(1 / most[None], (max(3, columns // 2) | 1, 1)))
-    # The network calls woods below the horizon terrain: no step shows where the one becomes the other.
-    share = ((standing | coarse.mask("terrain")) & ~sky).astype(np.float32)
+    near = np.minimum(depth[every], np.float32(FAR))
+    rows, columns = near.shape
+    road = coarse.mask(*ROAD)
+    picture = Frame("coarse", np.zeros((rows, columns, 3), np.uint8), coarse)
+    view = Perspective.of(picture)
+    seen = Perspective.of(picture.replace(depth=near, labels=LabelMap(road.view(np.uint8), (VOID, "road"))))
+    high = min(view.horizon, max(_N.usual * rows, seen.horizon + _N.tilts * rows))
+    horizon = max(np.clip(seen.horizon, high - _N.unsure * rows, high), seen.horizon - 2 * _N.unsure * rows)
+    plane = Perspective(horizon * step, view.camera_height, view.focal * step).distances(len(depth))[:, None]
+    plane = np.minimum(plane, np.float32(FAR))
+    ground = plane[::step]
+    walls, soil = coarse.mask("building", VOID), coarse.mask("terrain")
+    rises = walls | soil | coarse.mask("tree")
+    foot, told = _feet(road | coarse.mask("sidewalk"), rises, ground, near)
+    up = (horizon - 0.5 - np.arange(rows, dtype=np.float32)[:, None]) / np.float32(view.focal)
+    # Woods and, less so, walls hang together above their feet, however far away those are.
+    share = np.clip((up + view.camera_height / foot) / _N.tops, 0, 1)
+    wide, wider = (cv2.blur(1 / foot, (columns // part | 1, 1)) for part in (8, 2))
+    foot = 1 / np.asarray((1 - share) / foot + share * np.where(walls, wide, wider), np.float32)
+    steep = (foot * _N.steep + view.camera_height) / np.maximum(_N.steep - up, 0.02)
+    most = np.maximum(_N.deep * foot, _N.near_woods)
+    most = np.minimum(np.where(soil, most, np.maximum(np.minimum(steep, most), foot)), ground)
+    found = np.where(rises, np.minimum(np.clip(told, np.minimum(foot, most), most), _LOST), 0)
+    found = np.maximum.accumulate(found[::-1], axis=0)[::-1]
     grey = np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), np.uint8)
-    size = max(3, columns // 6) | 1, max(3, columns // 5) | 1
-    # Where no sample near is of woods, as at a twig before the sky, it is as far away as woods are at most.
-    even = 1 / np.clip(along_edges(1 / np.maximum(found, 1), grey, size, _N.even, share), 1 / _WOODS, 1)
-    return np.where(labels.mask("tree", "building", "terrain", VOID), even, depth).astype(np.float32)
+    size = max(3, columns // 6) | 1, max(3, columns // 20) | 1
+    # Specks between the samples have no woods around them: a twig before the sky.
+    field, share = (np.asarray(one, np.float32) for one in (foot / np.maximum(found, 1), rises))
+    parts = along_edges(field, grey, size, _N.even, share)
+    foot = cv2.resize(foot, depth.shape[::-1], interpolation=cv2.INTER_LINEAR)
+    even = np.minimum(np.minimum(foot / np.maximum(parts, 0.1), _LOST), plane)
+    found = np.where(labels.mask("sky"), np.float32(np.inf), even)
+    return _with_things(np.where(labels.mask(*ROAD, "sidewalk"), plane, found), labels, view.focal * step)
+
+
+def _feet(flat: NDArray[np.bool_], rising: NDArray[np.bool_], ground: Map, depth: Map) -> tuple[Map, Map]:
+    """Return how far away what rises beside the road begins, by column, and depth in proportion to that.
+
+    It goes on behind what stands before it.
+    """
+    from scipy.ndimage import median_filter
+
+    rising = cv2.morphologyEx(rising.view(np.uint8), cv2.MORPH_OPEN, np.ones((5, 1), np.uint8)).view(np.bool_)
+    top, columns = np.maximum(flat.argmax(axis=0), 1), np.arange(flat.shape[1])
+    known = np.flatnonzero(flat.any(axis=0) & rising[top - 1, columns])
+    if not len(known):
+        return np.full((1, len(columns)), _N.near_woods, np.float32), depth
+    size, lines = len(columns) // _N.window | 1, (ground[top[known], 0], depth[top[known], known])
+    foot, seen = (median_filter(np.interp(columns, known, one), size, mode="nearest") for one in lines)
+    told = np.asarray(depth * (foot / seen), np.float32)
+    return np.asarray(1 / cv2.blur(1 / foot[None], (size // 3 | 1, 1)), np.float32), told
 
 
 def along_edges(field: Map, grey: Image, size: tuple[int, int], flat: float, share: Map | None = None) -> Map:
@@ -140,12 +167,13 @@ def _false_sky(sky: NDArray[np.bool_], image: Image) -> NDArray[np.bool_]:
     wide = cv2.erode(sky.view(np.uint8), _square(max(1, image.shape[1] // 80))).view(np.bool_)
     good[np.bincount(parts[wide], minlength=count) == 0] = 0
     left = sky & (good >= _N.mostly)[parts] & soft
-    # Islands darker than most of what is left are pale grass and walls.
+    # Islands darker than most of what is left at the upper edge are pale grass, walls and signs.
     count, parts = cv2.connectedComponents(left.view(np.uint8))
     sizes = np.maximum(np.bincount(parts.ravel(), minlength=count), 1)
     levels = np.bincount(parts.ravel(), image.max(axis=2).ravel(), minlength=count) / sizes
-    bright = levels >= _SKY_BRIGHT * levels[1 + sizes[1:].argmax() if count > 1 else 0]
-    return np.asarray(sky & ~(left & bright[parts]))
+    top = (sizes * np.isin(np.arange(count), parts[0]))[1:]
+    level = levels[1 + top.argmax()] if top.any() else np.percentile(image, 99)
+    return np.asarray(sky & ~(left & (levels >= _SKY_BRIGHT * level)[parts]))
 
 
 def _may_be_sky(image: Image) -> NDArray[np.bool_]:
@@ -155,62 +183,41 @@ def _may_be_sky(image: Image) -> NDArray[np.bool_]:
     grey = np.asarray(cv2.max(cv2.max(red, green), blue), np.uint8)
     size = max(3, image.shape[1] // 100 | 1)
     soft = cv2.blur(grey, (size, size)).astype(np.float32) / max(float(np.percentile(grey, 97)), 1.0)
-    small = (
-        cv2.resize(grey, None, fx=3 / size, fy=3 / size, interpolation=cv2.INTER_AREA) if size > 3 else grey
-    )
+    small = cv2.resize(grey, None, fx=3 / size, fy=3 / size, interpolation=cv2.INTER_AREA)
     rough = cv2.blur(np.abs(cv2.Laplacian(cv2.blur(small, (3, 3)), cv2.CV_32F)), (9, 9))
     rough = cv2.resize(rough, (image.shape[1], image.shape[0]), interpolation=cv2.INTER_LINEAR)
     bluish = cv2.subtract(blue, red) > _N.blue
     return np.asarray((soft > _SKY_BRIGHT) | ((soft > _SKY_DARK) & ((rough < _SKY_ROUGH) | bluish)))
 
 
-def _sharpened(depth: Map, labels: LabelMap) -> Map:
-    """Return estimated depth with the outlines of things as the label map has them.
+def _with_things(depth: Map, labels: LabelMap, focal: float) -> Map:
+    """Return depth in which vehicles, people and posts are as far away as the ground below them.
 
-    A network's depth runs over outlines like water colour. A thing is as far away as its inside, and what is
-    beside it as far as what is around.
+    How far away what hangs before the sky is, its size says.
     """
-    found = depth.copy()
-    reach = max(1, depth.shape[1] // _BLEEDS)
-    things = labels.mask("vehicle", "pedestrian", "bicyclist")
-    if things.any():
-        left, top, wide, high = cv2.boundingRect(things.view(np.uint8))
-        more = 3 * reach  # as far as anything is looked at
-        part = np.s_[max(0, top - more) : top + high + more, max(0, left - more) : left + wide + more]
-        found[part] = _outlined(depth[part], things[part], reach)
-    poles = labels.mask("pole")
-    posts = poles | labels.mask("traffic sign", "traffic light")
-    _, parts, stats, _ = cv2.connectedComponentsWithStats(posts.view(np.uint8))
+    last, sky = len(depth) - 1, labels.mask("sky")
+    posts = labels.mask("pole", "traffic sign", "traffic light")
+    # A light and the arm that it hangs on do not always touch.
+    near = cv2.dilate(posts.view(np.uint8), _square(depth.shape[1] // 320))
+    _, parts, stats, _ = cv2.connectedComponentsWithStats(near)
     for number, (left, top, wide, high, _) in enumerate(stats.tolist()[1:], 1):
         window = np.s_[top : top + high, left : left + wide]
         own = parts[window] == number
-        # A post is thinner than the network sees: its edges show what is behind it.
-        inside = np.sort(depth[window][own])
-        found[window][own] = inside[
-            int((_N.nearest_of if poles[window][own].any() else _N.hanging) * len(inside))
-        ]
-    return found
-
-
-def _outlined(depth: Map, things: NDArray[np.bool_], reach: int) -> Map:
-    """Return depth in which things are as far away as their inside, and what is beside them as the rest."""
-    inverse = (1 / np.maximum(depth, 0.1)).astype(np.float32)
-    inside = cv2.erode(things.astype(np.uint8), _square(max(1, reach // 3))).view(np.bool_)
-    sky = np.isinf(depth)
-    near = cv2.dilate(things.astype(np.uint8), _square(reach)).view(np.bool_) & ~things & ~sky
-    found = depth.copy()
-    # What is around is carried up to the thing, and fades out away from it: a step would show as a ring.
-    away = cv2.distanceTransform((~things).view(np.uint8), cv2.DIST_C, 3) / (reach + 1)
-    away = np.clip(1.5 * away - 0.5, 0, 1)
-    around = ~near & ~things & ~sky
-    for rim, source, wide, fades in ((things & ~inside, inside, reach, 0.0), (near, around, 2 * reach, away)):
-        size = (2 * wide + 1, 2 * wide + 1)
-        share = cv2.blur(source.astype(np.float32), size)
-        carried = cv2.blur(np.where(source, inverse, np.float32(0)), size) / np.maximum(share, 1e-6)
-        carried += (inverse - carried) * fades
-        rim &= share > _N.enough
-        found[rim] = 1 / np.maximum(carried[rim], 1e-6)
-    return found
+        foot = min(top + high, last), left + int(own[-1].argmax())
+        depth[window][own & posts[window]] = (
+            focal * _N.hanging / max(wide, high) if sky[foot] else depth[foot]
+        )
+    things = labels.mask("vehicle", "pedestrian", "bicyclist", "traffic cone", "dog")
+    left, top, wide, high = cv2.boundingRect(things.view(np.uint8))
+    if high:
+        part = np.s_[top : min(top + high, last) + 1, left : left + wide]
+        own, behind = things[part], depth[part]
+        rows, columns = np.ogrid[: len(own), :wide]
+        below = np.minimum.accumulate(np.where(own, len(own) - 1, rows)[::-1], axis=0)[::-1]
+        share, size = own.astype(np.float32), (max(3, depth.shape[1] // _BLEEDS) | 1,) * 2
+        nearness = cv2.blur(share / behind[below, columns], size) / np.maximum(cv2.blur(share, size), 1e-6)
+        behind[own] = 1 / np.maximum(nearness[own], 1 / FAR)
+    return depth
 
 
 def _square(reach: int) -> NDArray[np.uint8]:

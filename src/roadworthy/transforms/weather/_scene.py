@@ -18,7 +18,7 @@ from roadworthy.labelling import is_estimated
 from roadworthy.ontology import VOID, ontology
 from roadworthy.transforms.affine import move_boxes
 from roadworthy.transforms.perspective import FAR, GROUND, ROAD, Perspective, distance_map
-from roadworthy.transforms.weather._estimates import believed, vanishing_row
+from roadworthy.transforms.weather._estimates import believed, hanging, vanishing_row
 from roadworthy.transforms.wording import TRAVELLED, Numbers
 from roadworthy.world.sky import fractal_noise
 
@@ -161,34 +161,6 @@ def estimated_sky(image: Image, horizon: float) -> Mask:
     return np.asarray(cv2.morphologyEx(found, cv2.MORPH_CLOSE, np.ones((5, 5), np.uint8)), np.uint8)
 
 
-def likeness(image: Image, grey: Mask, thumbnail: Image, sky: Mask) -> Callable[[float, float], Mask]:
-    """Return a function that says how much each pixel has the colour of an image's sky.
-
-    It takes how bright a pixel must be, in relation to the sky, to be partly and to be wholly sky.
-
-    Args:
-        image: RGB.
-        grey: The same without colour.
-        thumbnail: The image, small.
-        sky: Where the sky is in the thumbnail.
-    """
-    there = above(sky, 127)
-    of_sky = percentile(np.asarray(cv2.cvtColor(thumbnail, cv2.COLOR_RGB2GRAY), np.uint8), 0.1, there)
-    bright = max(of_sky or 255.0, 1.0)
-    red_of_sky, _, blue_of_sky, _ = cv2.mean(thumbnail, there)
-    levels = np.arange(256, dtype=np.float32)
-    # Leaves in the sun are bright, but they are warmer than the sky.
-    by_hue = np.clip(1 - (levels - max(red_of_sky - blue_of_sky, 0.0) - 8) / 24, 0, 1) * 255
-    warmth = cv2.subtract(cv2.extractChannel(image, 0), cv2.extractChannel(image, 2))
-    hue = cv2.LUT(warmth, by_hue.astype(np.uint8))
-
-    def like(partly: float, wholly: float) -> Mask:
-        by_light = np.clip((levels / bright - partly) / (wholly - partly), 0, 1) * 255
-        return np.asarray(cv2.min(hue, cv2.LUT(grey, by_light.astype(np.uint8))), np.uint8)
-
-    return like
-
-
 Number = TypeVar("Number", np.uint8, np.int16)
 
 SKY_DISTANCE = np.float32(5000)
@@ -320,6 +292,27 @@ class WeatherScene:
         """Where the sky may be, in a thumbnail: what is rough beside it was left out of the estimate."""
         return widened(self.small_sky, max(1, 3 * self.small[0] // self.width))
 
+    def _likeness(self) -> Callable[[float, float], Mask]:
+        """Return a function that says how much each pixel has the colour of the sky.
+
+        It takes how bright a pixel must be, in relation to the sky, to be partly and to be wholly sky.
+        """
+        there = above(self.small_sky, 127)
+        bright = max(percentile(self.small_grey, 0.1, there) or 255.0, 1.0)
+        red_of_sky, _, blue_of_sky, _ = cv2.mean(self.thumbnail, there)
+        levels = np.arange(256, dtype=np.float32)
+        # Leaves and trunks in the sun are bright, but they are warmer than the sky.
+        warm = 12 if self.estimated else 24
+        by_hue = np.clip(1 - (levels - max(red_of_sky - blue_of_sky, 0.0) - warm / 3) / warm, 0, 1) * 255
+        red, _, blue = cv2.split(self.frame.image)
+        hue = cv2.LUT(cv2.subtract(red, blue), by_hue.astype(np.uint8))
+
+        def like(partly: float, wholly: float) -> Mask:
+            by_light = np.clip((levels / bright - partly) / (wholly - partly), 0, 1) * 255
+            return np.asarray(cv2.min(hue, cv2.LUT(self.grey, by_light.astype(np.uint8))), np.uint8)
+
+        return like
+
     @cached_property
     def sky(self) -> Mask:
         """How much of each pixel is sky.
@@ -331,7 +324,7 @@ class WeatherScene:
         known = self._known_sky()
         if not cv2.countNonZero(self.small_sky if known is None else known):
             return np.zeros((self.height, self.width), np.uint8)
-        like = likeness(self.frame.image, self.grey, self.thumbnail, self.small_sky)
+        like = self._likeness()
         if known is None:
             # The estimate is coarse: at its rim the colour decides.
             core, rim = self.full(widened(self.small_sky, -1)), self.full(self.wide_sky)
@@ -342,11 +335,12 @@ class WeatherScene:
             if self.estimated:
                 # The street network labels what it sees between leaves as sky itself, but not between twigs.
                 cv2.min(airy, widened(known, max(1, self.width // 16)), dst=airy)
-            below = round(self.view.horizon)
-            if self.estimated:  # an estimated plane may tilt, and where the road begins is above no sky
-                below = max(below, int((self.road > 0).any(axis=1).argmax()))
-            airy[min(max(below, 0), self.height) :] = 0
-            mixed = cv2.subtract(cv2.max(mixed, cv2.min(like(*_SEEN_THROUGH), airy)), thin)
+            airy[min(max(round(self.view.horizon), 0), self.height) :] = 0
+            through = np.asarray(cv2.min(like(*_SEEN_THROUGH), airy), np.uint8)
+            if not self.frame.drawn:
+                # A lit wall or a board far below the sky is none of it.
+                through[~hanging(through > 0, known > 0, max(3, self.width // 40))] = 0
+            mixed = cv2.subtract(cv2.max(mixed, through), thin)
         found = np.asarray(cv2.max(known, mixed), np.uint8)
         return _without_specks(found) if self.estimated else found
 
@@ -411,10 +405,18 @@ class WeatherScene:
         return self.full(self.small_road) if known is None else known
 
     @property
-    def soft_road(self) -> Mask:
-        """What one drives on, without a sharp edge where a network guessed it."""
+    def soaked(self) -> Mask:
+        """What gets dark in the rain: the road, and in real frames all ground, whatever a network says."""
+        if not self.estimated or self.frame.drawn:
+            return self.road if self.frame.drawn or self.frame.labels is None else self.ground
+        ground = self.known_mask(*GROUND, VOID)
+        ground[: min(max(round(self.view.horizon), 0), self.height)] = 0
+        return self.softened(ground)
+
+    def softened(self, mask: Mask) -> Mask:
+        """Return a mask without a sharp edge where a network guessed it."""
         size = (max(3, self.width // 24),) * 2
-        return np.asarray(cv2.blur(self.road, size), np.uint8) if self.estimated else self.road
+        return np.asarray(cv2.blur(mask, size), np.uint8) if self.estimated else mask
 
     @cached_property
     def small_road(self) -> Mask:

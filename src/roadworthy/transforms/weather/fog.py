@@ -60,12 +60,12 @@ def transmission(
     through = np.rint(255 * np.exp(np.float32(-extinction * high) / climb)).astype(np.uint8)
     layer = np.repeat(through[:, None], width, axis=1)
     cv2.copyTo(layer, in_sky, seen)
-    if frame.depth is not None and (scene.estimated or is_estimated(frame, "depth")):
+    if frame.depth is not None and scene.estimated:
         # A network's outlines run beside those of the image: what lies between would be a ring.
         wide = (max(5, scene.small[0] // _REACH | 1),) * 2
         through = _scene.resized(seen, *scene.small).astype(np.float32)
         seen = np.clip(along_edges(through, scene.grey, wide, _FLAT), 0, 255).astype(np.uint8)
-    elif frame.labels is None or frame.depth is not None:
+    elif frame.labels is None or not (frame.depth is None or is_estimated(frame, "depth")):
         return scene.full(seen)
     # The outlines of trees are finer than those that were estimated.
     return _scene.blended(scene.full(seen), scene.full(layer), scene.sky)

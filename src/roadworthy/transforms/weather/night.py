@@ -93,10 +93,10 @@ def _street_lamps(scene: WeatherScene) -> Iterator[Lamp]:
         if not scene.ground[min(top + height, scene.height - 1), min(int(foot), scene.width - 1)]:
             # Something hides the foot: the distance is a guess, and a post of usual height a better one.
             distance = max(distance, _N.usual_post * focal / height)
-        if distance > _N.until or not (top <= 1 or height * distance / focal >= _N.least_post):
+        # Most tall poles carry wires, no lamp.
+        lamp = scene.frame.drawn if top <= 1 else height * distance / focal >= _N.least_post
+        if distance > _N.until or not lamp:
             continue
-        if top <= 1 and not scene.frame.drawn:
-            continue  # most tall poles carry wires, no lamp
         # A lamp hangs at the end of its arm, which is the part of the top that is farthest from the foot.
         head_rows = part[: max(1, height // 8)]
         ends = np.flatnonzero(head_rows.any(axis=0)) + left
@@ -159,11 +159,8 @@ def _vehicle_ends(
         distance = min(max(distance, 0.7 * usual), 2.5 * usual)
         spots, front = [], False
         # What is wider is seen from the side.
-        if (
-            0.5 < width / height < (2.0 if scene.frame.drawn else 1.6)
-            and left > 0
-            and left + width < scene.width
-        ):
+        widest = 2.0 if scene.frame.drawn else 1.6
+        if 0.5 < width / height < widest and 0 < left < scene.width - width:
             vehicle = scene.frame.image[top : top + height, left : left + width]
             if scene.frame.drawn:
                 spots = _tail_lights(vehicle)
@@ -245,9 +242,8 @@ def _yellow_paint(scene: WeatherScene) -> NDArray[np.bool_]:
     top = int(road.any(axis=1).argmax())
     planes = cv2.split(scene.frame.image[top:])
     red, green, blue = (one * np.float32(100 / level) for one, level in zip(planes, grey, strict=True))
-    yellow = (
-        (red > _N.yellow * blue) & (green > 0.5 * (_N.yellow + 1) * blue) & (red > 0.9 * green) & (red > 60)
-    )
+    yellow = (red > _N.yellow * blue) & (green > 0.5 * (_N.yellow + 1) * blue)
+    yellow &= (red > 0.9 * green) & (red > 60)
     # White paint is less blue than a road in the shade as well, but brighter in blue.
     around = cv2.blur(blue, (max(3, scene.width // 16),) * 2)
     yellow &= (planes[0] > 1.05 * planes[2]) | (blue < _N.no_bluer * around)
@@ -353,8 +349,6 @@ def lit_lights(scene: WeatherScene) -> Mask:
     if (labelled := scene.mask("traffic light")) is not None:
         coloured |= (hue < _N.amber) & (bright > 200)
         found[(labelled > 0) & coloured & (colour > 80) & (bright > 150)] = 255
-    if not cv2.countNonZero(found):
-        return found
     return np.asarray(cv2.blur(_scene.widened(found, 1), (3, 3)), np.uint8)
 
 
@@ -467,12 +461,6 @@ def headlights(scene: WeatherScene) -> Map:
     column = (np.arange(width, dtype=np.float32) + 0.5) * np.float32(scene.width / width) - scene.width / 2
     row = (np.arange(height, dtype=np.float32) + 0.5) * np.float32(scene.height / height)
     ahead = np.minimum(scene.small_distance, np.float32(400))
-    if not scene.frame.drawn:
-        # On flat ground light has no edges; estimated depth may leap there. What a network calls terrain ends
-        # in a level line amid the bushes, and its road in steps.
-        flat = np.minimum(scene.small_view.distances(height)[:, None], ahead.max())
-        even = thinned(scene.soft_road if scene.estimated else scene.ground, width, height) / np.float32(255)
-        ahead = 1 / (even / flat + (1 - even) / ahead)
     aside = (ahead * (column / focal) - np.float32(0.3)) / (np.float32(2.2) + np.float32(0.2) * ahead)
     # The dipped beam is cut off a little below the horizon.
     down = (row - np.float32(scene.view.horizon)) / focal - np.float32(0.04)

@@ -307,32 +307,44 @@ class Rain(WeatherTransform):
         if self.wetness > 0:
             wet = self.wetness * amount
             mirror = scene.full(_mirror(scene, rng, wet))
-            road = scene.soft_road
+            road = scene.softened(scene.road)
             share = np.asarray(cv2.max(share, cv2.multiply(mirror, road, scale=1 / 255)), np.uint8)
-            dark = np.asarray(cv2.convertScaleAbs(road, alpha=-_N.darker * wet, beta=255), np.uint8)
-            below = max(0, round(scene.view.horizon * scene.small[1] / scene.height))
-            cover[below:] = _mirrored(image, scene, cover, air)[below:]
+            dark = np.asarray(cv2.convertScaleAbs(scene.soaked, alpha=-_N.darker * wet, beta=255), np.uint8)
+            there = _scene.resized(road, *scene.small)[..., None] > 0
+            np.copyto(cover, _mirrored(image, scene, cover, air), where=there)
         seen = transmission(scene, RAIN_HAZE * amount * self.haze) if self.haze > 0 else None
         return _scene.covered(image, cover, share, darker=dark, seen=seen, air=air)
 
 
 def _mirror(scene: WeatherScene, rng: Generator, amount: float) -> Mask:
-    """Return how much of a mirror the road is, in a thumbnail: more in puddles, and more the farther away."""
+    """Return how much of a mirror the road is, in a thumbnail: in puddles, and by Fresnel far away, more."""
+    high = np.float32(scene.small_view.camera_height)
     puddles = _scene.ground_noise(scene, rng) * np.float32(4.4) - np.float32(1.85)
-    mirror = np.clip(puddles, np.float32(0.25), 1)
-    mirror *= np.clip((scene.small_distance - np.float32(3)) / np.float32(26), np.float32(0.16), 1)
+    mirror = np.clip(puddles, _N.least_film, 1) * (1 - high / np.hypot(high, scene.small_distance)) ** 5
     return np.asarray(cv2.convertScaleAbs(mirror, alpha=255 * _N.mirror * amount), np.uint8)
 
 
 def _mirrored(image: Image, scene: WeatherScene, sky: Image, air: Colour) -> Image:
-    """Return what a wet road mirrors, small: what is above the horizon, upside down and smeared."""
-    width, height = scene.small
-    small = np.asarray(_scene.resized(image, width, height), np.uint8).copy()
-    cv2.copyTo(sky, scene.small_sky, small)
-    rows = np.rint(2 * scene.view.horizon * height / scene.height - np.arange(height)).astype(np.intp)
-    flipped = cv2.blur(small[np.clip(rows, 0, height - 1)], (max(1, width // 80), max(1, height // 6)))
-    # The air before the road is in it as well.
-    return as_image(flipped * np.float32(0.5) + np.array(air, np.float32) * np.float32(0.46))
+    """Return what a wet road mirrors, small: what stands there, upside down about its foot and smeared."""
+    # Nothing in it is fine.
+    width, height = (max(2, size // 2) for size in scene.small)
+    distance, clouds = (_scene.thinned(one, width, height) for one in (scene.small_distance, scene.small_sky))
+    small = _scene.resized(image, width, height)
+    # Lamps are brighter than a camera shows.
+    lamps = small + np.float32(3) * cv2.subtract(small, (200.0,) * 4)
+    small = np.where(clouds[..., None] > 127, _scene.thinned(sky, width, height), lamps)
+    view, rows = scene.view, np.arange(height, dtype=np.float32)[:, None]
+    feet = view.horizon + view.focal * view.camera_height / np.maximum(distance, np.float32(1))
+    feet *= np.float32(height / scene.height)
+    aim = np.rint(2 * feet - rows).astype(np.intp)
+    row, column = np.nonzero((rows < feet - 1) & (aim < height))
+    found = np.zeros((height, width, 4), np.float32)
+    # From top to bottom: what is nearer hides what is behind it.
+    found[aim[row, column], column] = np.dstack([small, np.ones_like(distance)])[row, column]
+    smeared = cv2.blur(found, (max(1, width // 100), max(1, height // 16)))
+    smeared += np.array((*air, 1), np.float32) * np.float32(1e-5)
+    smeared += np.float32(0.01) * cv2.blur(found, (max(1, width // 16), max(1, height // 3)))
+    return np.asarray(_scene.resized(as_image(smeared[..., :3] / smeared[..., 3:]), *scene.small), np.uint8)
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,8 @@ from roadworthy.transforms.wording import believable
 
 _SPIN = np.float32(0.4)  # radians: how the rays are turned
 _SUNLIGHT: Colour = (255.0, 241.0, 214.0)
-NO_SUN = {
-    "night": "there is no sun at night",
-    **dict.fromkeys(("rainy", "snowy", "foggy"), "the weather hides the sun"),
-}
+NO_SUN = dict.fromkeys(("rainy", "snowy", "foggy"), "the weather hides the sun")
+NO_SUN["night"] = "there is no sun at night"
 
 
 @register("sun-glare", summary="a low sun dazzles the camera", aliases=("sun", "glare"))

@@ -200,9 +200,7 @@ def _behind(image: Image, scene: WeatherScene, leaves: Mask) -> Image:
 def _branches(scene: WeatherScene, rng: Generator, part: tuple[slice, slice]) -> tuple[Mask, Mask]:
     """Return branches and the snow on them in a part of the picture, larger where things are near."""
     top, left = (int(v) for v in rng.integers(0, _TILE, 2))
-    texels = np.minimum(
-        scene.small_distance * np.float32(_N.texels / scene.view.focal), np.float32(_N.finest)
-    )
+    texels = np.minimum(scene.small_distance * np.float32(_N.texels / scene.view.focal), _N.finest)
     # In steps of two: a scale that changed from pixel to pixel would bend the branches.
     step = np.clip(np.rint(np.log2(np.float32(_N.finest) / np.maximum(texels, np.float32(1e-3)))), 0, 3)
     steps = cv2.resize(step.astype(np.uint8), scene.frame.size, interpolation=cv2.INTER_NEAREST)[part]
@@ -297,9 +295,7 @@ class Winter(WeatherTransform):
         share = min(1.0, 1.5 * self.amount)
         original = scene.frame.image
         leaves, grass = foliage(scene)
-        image = original
-        if self.cold > 0:
-            image = _in_cold_light(scene, share * self.cold)
+        image = _in_cold_light(scene, share * self.cold) if self.cold > 0 else original
         if self.bare > 0:
             image = withered(image, _scaled(grass, share * self.bare))
         if self.cover > 0:
