@@ -27,6 +27,8 @@ class Standing(StrEnum):
 
 
 _UNKNOWN_CORRELATION = 0.5
+SEARCHES = ("coverage", "driving-search")
+"""The methods that find as many failures as they can, so that their share says nothing."""
 _STANDINGS, _SEVERITIES = tuple(Standing), tuple(reversed(Severity))
 
 
@@ -69,7 +71,7 @@ class Result:
         """The share of failures among the cases judged; None for a search, which finds as many as it can."""
         estimate = _number(self.measures.get("estimate"))
         # Searches of before told a rate, with its bound.
-        if estimate is not None or (self.requirement.method == "coverage" and self.bound is None):
+        if estimate is not None or (self.requirement.method in SEARCHES and self.bound is None):
             return estimate
         return self.failures / self.judged if self.judged else None
 
@@ -120,7 +122,7 @@ class Result:
         return (
             _STANDINGS.index(self.standing),
             _SEVERITIES.index(self.requirement.severity),
-            self.requirement.method == "coverage",
+            self.requirement.method in SEARCHES,
             -(self.rate or 0.0),
         )
 

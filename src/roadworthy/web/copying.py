@@ -70,9 +70,13 @@ def sector_entry(entry: DrivingForm, case: Mapping[str, Any]) -> dict[str, Any]:
         {'driving': {'SD(LP)': 0.2}, 'simulator': 'world:town', 'sectors': 'town-02'}
     """
     told = entry.model_dump(
-        exclude={"simulator", "sectors", "tags", "accept", "models", "data", "text"}, exclude_defaults=True
+        exclude={"simulator", "sectors", "tags", "accept", "models", "data", "text", "only"},
+        exclude_defaults=True,
     )
     where = case["parameters"]
+    if entry.search:
+        drive = {name[len("gene.") :]: one for name, one in where.items() if name.startswith("gene.")}
+        return {**told, "simulator": entry.simulator, "only": [drive]}
     return {**told, "simulator": str(where["simulator"]), "sectors": str(where["sector"])}
 
 

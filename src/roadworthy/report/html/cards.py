@@ -248,6 +248,7 @@ _READERS: dict[str, Callable[[Requirement, Row], RowReading]] = {
     "reliability": _reliability,
     "bbsl": _bbsl,
     "driving": _driving,
+    "driving-search": _rules,
 }
 
 
@@ -502,7 +503,7 @@ def card_of(requirement: Requirement, row: Row, digests: list[str], thumbnails: 
             unshown = "This page has no room for more images; they are in the run."
         elif not digests:
             unshown = "No image of this case was kept."
-            if requirement.method in ("driving", "rules-drive"):
+            if requirement.method in ("driving", "driving-search", "rules-drive"):
                 unshown = "No frames of this drive were kept: --frames failing keeps them."
         return FailureCard(row, reading, seen, unshown=unshown)
     corners = changed_region(images[0].image, images[-1].image) if len(images) > 1 else None

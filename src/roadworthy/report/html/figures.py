@@ -15,7 +15,7 @@ from roadworthy.driving.metrics.computing import meaning_of, unit_of
 from roadworthy.errors import InputError
 from roadworthy.report.html.cards import thresholds_of
 from roadworthy.report.html.charts import Chart
-from roadworthy.report.results import count, number, percent
+from roadworthy.report.results import SEARCHES, count, number, percent
 from roadworthy.statistics import ClusteredRate
 from roadworthy.visual_change.tolerance import known_tolerance
 
@@ -49,7 +49,7 @@ class _Cases:
     def __init__(self, run: StoredRun, result: Result) -> None:
         self.requirement = result.requirement
         # Searches of before told a rate, with its bound.
-        self.searched = result.requirement.method == "coverage" and result.rate is None
+        self.searched = result.requirement.method in SEARCHES and result.rate is None
         self._run = run
         self._pair = [result.requirement.id, result.system]
 

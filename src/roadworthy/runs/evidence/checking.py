@@ -29,7 +29,7 @@ Progress = Callable[[str, int], None]
 
 _MOST = 50  # findings that people read; scripts get all
 
-BY_RATE = ("rules", "rules-drive", "bbsl", "driving", "coverage")
+BY_RATE = ("rules", "rules-drive", "bbsl", "driving", "driving-search", "coverage")
 """The methods that conclude from the rate of failures."""
 BY_ROWS: Mapping[str, Callable[[], cases.BaseMethod]] = {
     "coverage": CoverageMethod,

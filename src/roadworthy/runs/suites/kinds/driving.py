@@ -53,7 +53,7 @@ class DrivingForm(EntryForm):
     key = "driving"
     sendable = EntryForm.sendable | {
         *("driving", "worse", "simulator", "laps", "seconds", "metres", "end_at", "frames", "sectors"),
-        *("events", "repeats", "search", "tries", "vary", "changes", "only"),
+        *("events", "repeats", "search", "tries", "changes"),
     }
     driving: Thresholds
     worse: dict[str, Literal["up", "down"]] = Field(default_factory=dict)
