@@ -210,9 +210,8 @@ def _packed(frame: Frame) -> Arrays:
 def _good(one: CutOut) -> bool:
     """Return whether a cut-out is sharp, and a vehicle's end is known."""
     grey = cv2.cvtColor(one.rgba, cv2.COLOR_RGBA2GRAY).astype(np.float32)
-    if one.element == "vehicle" and (
-        one.facing not in ("away", "toward") or (one.facing == "away" and not _from_straight_behind(one.rgba))
-    ):
+    behind = one.facing != "away" or _from_straight_behind(one.rgba)
+    if one.element == "vehicle" and not (behind and one.facing in ("away", "toward")):
         return False
     if one.element == "pedestrian":
         own = one.rgba[..., 3] > 127
@@ -243,9 +242,9 @@ def _from_straight_behind(rgba: Rgba) -> bool:
     """Return whether a vehicle shows both its tail lamps, and looks as in a mirror."""
     own, grey = rgba[..., 3] > 127, cv2.cvtColor(rgba, cv2.COLOR_RGBA2GRAY)
     both = own & own[:, ::-1]
-    alike = np.count_nonzero(both) / np.count_nonzero(own | own[:, ::-1])
-    symmetric = np.corrcoef(grey[both], grey[:, ::-1][both])[0, 1]
-    return bool(alike > _N.mirrored and symmetric > _N.symmetric) and has_both_lamps(rgba)
+    alike = np.count_nonzero(both) > _N.mirrored * np.count_nonzero(own | own[:, ::-1])
+    symmetric = alike and np.corrcoef(grey[both], grey[:, ::-1][both])[0, 1] > _N.symmetric
+    return bool(symmetric) and has_both_lamps(rgba)
 
 
 def _legs(own: Mask) -> float:
