@@ -56,10 +56,9 @@ def _unfit_person(site: GroundSurroundings, place: CutOutPlace) -> str:
     around = site.labels.ids[bottom - near : bottom + max(1, near // 2), max(0, low - near) : end + near]
     if site.is_any(GROUND)[around].mean() < _N.free:
         return "something stands where its feet would be"
-    least, ends = int(_N.speck * site.labels.ids.size), site.frame.height * (1 - _N.level)
-    told = False
+    told, least, ends = False, _N.speck * site.labels.ids.size, site.frame.height * (1 - _N.level)
     for word, (slim, stout) in _SHAPES.items():
-        for (rows, columns), _ in parts_of(site.labels.mask(word), least):
+        for (rows, columns), _ in parts_of(site.labels.mask(word), int(least)):
             foot, seen = rows.stop - site.view.horizon, rows.stop - rows.start
             shape = (columns.stop - columns.start) / seen
             if rows.stop >= ends or rows.start == 0 or foot < _N.far_off * below or not slim < shape < stout:

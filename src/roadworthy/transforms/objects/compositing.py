@@ -310,6 +310,7 @@ def _hidden_by(frame: Frame, boxes: Boxes, there: Slices, shown: Mask) -> Boxes:
 # These come only where they are asked for.
 _RARE = ("school bus", "truck", "bus", "motorcycle", "ambulance", "police car", "taxi")
 _ENDS = (("", "away"), ("toward", "side"))  # how things are seen that may stand in for each other
+_NO_DATA = "this frame does not say which data it is from: name data to cut from (camvid:PATH)"
 _LIKE, _FEW = 0.4, 10  # logarithm of how much brighter it may be where a cut-out comes from, if so many fit
 
 
@@ -398,17 +399,15 @@ class Add(OpensLater, ObjectEdit):
             return shipped
         parked = "vehicle" in shipped and plan_of(self._request("vehicle")).zone == "roadside"
         if parked and len(shipped) == 1:
-            self.doubt(
-                frame, f"a {self.element} beside the road does not look real enough: say where on the road"
-            )
+            unlike = "beside the road does not look real enough: say where on the road"
+            self.doubt(frame, f"a {self.element} {unlike}")
             return shipped
         own = Gallery(things_for(frame)).fitting(self.element)
         if parked or not enough(own):
             # Beside the road vehicles stand on pavements; if none is seen from behind, all come at us.
             own = tuple(one for one in own if one.element != "vehicle")
         ends = (one for end in _ENDS if (one := tuple(cut for cut in own if cut.facing in end)))
-        by_end = [_in_like_light(one, surroundings(frame)) for one in ends]
-        found = _grouped(cut for several in by_end for cut in several)
+        found = _grouped(cut for one in ends for cut in _in_like_light(one, surroundings(frame)))
         if not enough(own):
             # A few would be seen again and again, so others join them.
             plain = "type" not in described(self.element).properties
@@ -416,13 +415,10 @@ class Add(OpensLater, ObjectEdit):
                 if name in BELIEVED or not self.doubts(frame):
                     usual = [one for one in things if not (plain and one[0].properties.get("type") in _RARE)]
                     found[name] = (*found.get(name, ()), *usual)
-        if not found and frame.siblings is None:
-            self.doubt(
-                frame, "this frame does not say which data it is from: name data to cut from (camvid:PATH)"
-            )
         if not found:
             unlike = "solid models do not look real enough: name data that shows some"
-            self.doubt(frame, f"no {self.element} could be cut out of this data, and {unlike}")
+            known = f"no {self.element} could be cut out of this data, and {unlike}"
+            self.doubt(frame, _NO_DATA if frame.siblings is None else known)
         return found
 
     def cut_from(self, data: Dataset) -> Gallery | None:
@@ -488,8 +484,7 @@ class Add(OpensLater, ObjectEdit):
 
 def _lit_as_here(site: GroundSurroundings, place: CutOutPlace) -> CutOutPlace:
     """Return the place with a solid model turned so that its light side, the left one, faces the sun."""
-    side = sun_side(site)
-    one = place.cut_out
+    side, one = sun_side(site), place.cut_out
     if not side or one.source != SOLID or one.facing or place.mirrored == (side > 0):
         return place
     turned = dataclasses.replace(place, mirrored=side > 0)

@@ -174,10 +174,8 @@ def _crowded(site: GroundSurroundings, thing: ClearObject) -> float:
     y, x = thing.box[1] - top, thing.box[0] - left
     own[y : y + thing.mask.shape[0], x : x + thing.mask.shape[1]] = thing.mask
     ring = cv2.dilate(own, np.ones((5, 5), np.uint8)).view(np.bool_) & ~own.view(np.bool_)
-    names = ["dynamic object", "ego-vehicle"]
-    if thing.element not in POLED:
-        names += ["traffic sign", "traffic light", "pole"]
-    others = site.is_any(tuple(names))[site.labels.ids[top:bottom, left:right]]
+    posts = () if thing.element in POLED else (*POLED, "pole")
+    others = site.is_any(("dynamic object", "ego-vehicle", *posts))[site.labels.ids[top:bottom, left:right]]
     return int(np.count_nonzero(others & ring)) / max(1, int(np.count_nonzero(ring)))
 
 

@@ -26,7 +26,7 @@ from roadworthy.labelling import as_needed, is_estimated
 from roadworthy.labelling.cache import Arrays, cached
 from roadworthy.transforms.objects.cutting import Refusal, covered, harvest_frame, has_both_lamps
 from roadworthy.transforms.objects.gallery import CutOut, Gallery, Rgba
-from roadworthy.transforms.perspective import Perspective, real_height
+from roadworthy.transforms.perspective import Perspective
 from roadworthy.transforms.wording import Numbers
 
 _N = Numbers("harvesting")
@@ -195,12 +195,11 @@ def _packed(frame: Frame) -> Arrays:
     for _, one in harvest_frame(frame, ELEMENTS, smallest=smallest, source=""):
         if isinstance(one, Refusal) or not _good(one):
             continue
-        if one.element == "pedestrian":
-            if one.shape[0] < _N.smallest_person * frame.height:
-                continue
+        if one.element == "pedestrian" and one.shape[0] < _N.smallest_person * frame.height:
+            continue
+        if one.element == "pedestrian" and frame.depth is None:
             # How high the ground says that one is errs by more than people differ.
-            usual = one.height if frame.depth is not None else real_height("pedestrian") or one.height
-            one = dataclasses.replace(one, height=usual + _N.differ * (one.height - usual))
+            one = dataclasses.replace(one, height=_N.mostly + _N.differ * one.height)
         arrays[f"pixels{len(facts)}"] = one.rgba
         facts.append({**one.facts(), "ambience": one.ambience, "bearing": one.bearing})
     horizon = np.array(Perspective.of(frame).horizon / frame.height)
@@ -210,9 +209,8 @@ def _packed(frame: Frame) -> Arrays:
 def _good(one: CutOut) -> bool:
     """Return whether a cut-out is sharp, and a vehicle's end is known."""
     grey = cv2.cvtColor(one.rgba, cv2.COLOR_RGBA2GRAY).astype(np.float32)
-    if one.element == "vehicle" and (
-        one.facing not in ("away", "toward") or (one.facing == "away" and not _from_straight_behind(one.rgba))
-    ):
+    behind = one.facing != "away" or _from_straight_behind(one.rgba)
+    if one.element == "vehicle" and not (behind and one.facing in ("away", "toward")):
         return False
     if one.element == "pedestrian":
         own = one.rgba[..., 3] > 127
@@ -243,9 +241,9 @@ def _from_straight_behind(rgba: Rgba) -> bool:
     """Return whether a vehicle shows both its tail lamps, and looks as in a mirror."""
     own, grey = rgba[..., 3] > 127, cv2.cvtColor(rgba, cv2.COLOR_RGBA2GRAY)
     both = own & own[:, ::-1]
-    alike = np.count_nonzero(both) / np.count_nonzero(own | own[:, ::-1])
-    symmetric = np.corrcoef(grey[both], grey[:, ::-1][both])[0, 1]
-    return bool(alike > _N.mirrored and symmetric > _N.symmetric) and has_both_lamps(rgba)
+    alike = np.count_nonzero(both) > _N.mirrored * np.count_nonzero(own | own[:, ::-1])
+    correlation = np.corrcoef(grey[both], grey[:, ::-1][both])[0, 1]
+    return bool(alike and correlation > _N.symmetric and has_both_lamps(rgba))
 
 
 def _legs(own: Mask) -> float:

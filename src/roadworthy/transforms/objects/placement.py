@@ -98,17 +98,17 @@ class GroundSpot:
         return standing(self.place, self.view, middle, round(self.view.row(ahead)), ahead)
 
 
-def standing(place: CutOutPlace, view: Perspective, middle: int, bottom: int, distance: float) -> CutOutPlace:
+def standing(place: CutOutPlace, view: Perspective, middle: int, bottom: int, far: float) -> CutOutPlace:
     """Return the place as large as its thing is at a distance, with its foot in a column above a row."""
     one = place.cut_out
-    height = max(1, round(one.height * view.focal / distance))
+    height = max(1, round(one.height * view.focal / far))
     width = max(1, round(height * one.shape[1] / one.shape[0]))
     begins, ends = one.foot_span(place.mirrored)
     before = min(round(begins * width), width - 1)
     foot = max(1, round(ends * width) - before)
     low = middle - foot // 2
     window = (low - before, bottom - height, low - before + width, bottom)
-    return dataclasses.replace(place, window=window, foot=(low, low + foot), distance=distance)
+    return dataclasses.replace(place, window=window, foot=(low, low + foot), distance=far)
 
 
 def stands(frame: Frame, place: CutOutPlace, ground: Sequence[str]) -> bool:
