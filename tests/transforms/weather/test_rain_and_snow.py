@@ -135,3 +135,52 @@ def test_the_style_of_imagenet_c_whitens_as_its_formula(severity: int, kept: flo
     expected = kept * 100 + (1 - kept) * min(255, 1.5 * 100 + 127.5)
     assert changed.min() == pytest.approx(expected, abs=2)
     assert changed.max() > expected + 20
+
+
+def lamp_before_woods(**known: object) -> Frame:
+    """A flat road to the horizon before dark woods, and a white post on it, 11 metres away."""
+    height, width, horizon, foot = 160, 200, 60, 80
+    ids = np.zeros((height, width), np.uint8)
+    ids[horizon:] = 1
+    ids[45:foot, 96:104] = 2
+    image = np.array([(30, 40, 30), (90, 90, 92), (245, 245, 245)], np.uint8)[ids]
+    below = np.maximum(np.arange(height) + 0.5 - horizon, 0.5)[:, None]
+    plane = np.broadcast_to(138 * 1.45 / below, ids.shape)
+    depth = np.where(ids == 2, plane[foot], np.where(ids == 1, plane, plane[horizon])).astype(np.float32)
+    return Frame("lamp", image, LabelMap(ids, ("tree", "road", "pole")), depth=depth, **known)  # type: ignore[arg-type]
+
+
+def mirrored(frame: Frame, level: str) -> np.ndarray:
+    """How much brighter the wet road is below the post than beside it, by row."""
+    rain = make_transform(f"rain:{level}", streaks=0, lens=0, haze=0, overcast=0)
+    made = brightness(rain(frame, 1, measure=False).image)
+    return np.asarray(made[:, 97:103].mean(axis=1) - made[:, 80:90].mean(axis=1))
+
+
+def test_a_wet_road_mirrors_what_stands_on_it_about_its_foot() -> None:
+    heavy, light = (mirrored(lamp_before_woods(), level) for level in ("heavy", "light"))
+    image = slice(84, 108)  # the post reaches 35 rows up from its foot in row 80
+    assert heavy[image].min() > 20
+    assert np.abs(heavy[125:155]).max() < 0.4 * heavy[image].mean()
+    assert light[image].mean() < 0.5 * heavy[image].mean()
+
+
+def test_the_nearer_a_road_the_less_it_mirrors() -> None:
+    """By Fresnel: of what a camera sees at our feet, water mirrors two percent."""
+    near = lamp_before_woods()
+    below = mirrored(near, "heavy")
+    assert below[86] > 1.3 * below[110]
+
+
+def test_rain_wets_the_pavement_of_a_real_frame_and_keeps_its_labels() -> None:
+    frame = lamp_before_woods()
+    assert frame.labels is not None
+    ids = frame.labels.ids.copy()
+    ids[100:, :60] = 3
+    walk = frame.replace(labels=LabelMap(ids, ("tree", "road", "pole", "sidewalk")))
+    rain = make_transform("rain:heavy", streaks=0, lens=0, haze=0, overcast=0)
+    made = rain(walk, 1, measure=False)
+    assert brightness(made.image)[110:150, :50].mean() < 0.8 * brightness(walk.image)[110:150, :50].mean()
+    assert made.labels is walk.labels
+    drawn = rain(walk.replace(metadata={"track": "town"}), 1, measure=False).image
+    assert np.abs(drawn[110:150, :50].astype(int) - walk.image[110:150, :50]).max() <= 1

@@ -571,3 +571,42 @@ def test_clouds_stay_between_twigs_and_sunlit_leaves_are_none() -> None:
         image[30:36, 20:60] = colour
         scene = WeatherScene(street(metadata=facts).replace(image=image))
         assert ("between twigs" in unfit_light(scene)) == stays
+
+
+@pytest.mark.parametrize(("column", "is_sky"), [(30, True), (110, False)])
+def test_what_is_white_among_woods_is_sky_where_it_hangs_together_with_it(column: int, is_sky: bool) -> None:
+    """Between twigs below the sky, but no board that stands far from it."""
+    frame = street()
+    image = frame.image.copy()
+    image[25:50] = 40
+    image[28:31, 30:34] = image[42:46, 110:118] = frame.image[10, 10]
+    sky = WeatherScene(frame.replace(image=image)).sky
+    row = 29 if is_sky else 44
+    assert (sky[row, column + 2] > 127) == is_sky
+
+
+def test_a_sunlit_trunk_is_no_sky_where_a_network_tells_the_labels() -> None:
+    frame = street(metadata=ESTIMATED)
+    image = frame.image.copy()
+    image[26:31, 40:44], image[26:31, 90:94] = (205, 205, 208), (212, 202, 190)
+    sky = WeatherScene(frame.replace(image=image)).sky
+    assert sky[28, 41:43].min() > 200
+    assert sky[28, 91:93].max() < 60
+
+
+def test_a_sign_that_a_network_calls_sky_is_none() -> None:
+    frame = street(metadata=ESTIMATED)
+    ids, image = frame.label_map.ids.copy(), frame.image.copy()
+    ids[:25] = CLASSES.index("tree")
+    ids[28:44, 100:130], image[28:44, 100:130] = 1, (60, 105, 150)
+    found = believed(frame.replace(image=image, labels=LabelMap(ids, CLASSES)))
+    assert not found.label_map.mask("sky")[30:42, 102:128].any()
+
+
+def test_a_car_that_the_image_cuts_off_below_is_near() -> None:
+    frame = street(metadata=ESTIMATED)
+    ids, depth = frame.label_map.ids.copy(), np.asarray(frame.depth).copy()
+    ids[70:, :20], depth[70:, :20] = CLASSES.index("vehicle"), 300
+    found = believed(frame.replace(labels=LabelMap(ids, CLASSES), depth=depth)).depth
+    assert found is not None
+    assert found[75:, 2:18].max() < 4

@@ -188,6 +188,7 @@ class WeatherScene:
     def __init__(self, frame: Frame) -> None:
         self.frame = believed(frame)
         self.estimated = is_estimated(frame)
+        self.plain = frame.drawn or frame.labels is None
         self.width, self.height = frame.size
         step = max(1, round(self.width / _THUMBNAIL))
         self.small = max(2, -(-self.width // step)), max(2, -(-self.height // step))
@@ -407,8 +408,8 @@ class WeatherScene:
     @property
     def soaked(self) -> Mask:
         """What gets dark in the rain: the road, and in real frames all ground, whatever a network says."""
-        if not self.estimated or self.frame.drawn:
-            return self.road if self.frame.drawn or self.frame.labels is None else self.ground
+        if self.plain or not self.estimated:
+            return self.road if self.plain else self.ground
         ground = self.known_mask(*GROUND, VOID)
         ground[: min(max(round(self.view.horizon), 0), self.height)] = 0
         return self.softened(ground)

@@ -249,8 +249,9 @@ class Rain(WeatherTransform):
 
     The sky turns grey and the sun goes, as under clouds; what is far away fades. Streaks are drawn in three
     layers, the nearer the longer, thicker and fewer; they catch light and so show before what is dark. The
-    road gets darker, and the farther away it is the more it mirrors the sky and what is above it. Drops on
-    the lens show what is behind them upside down and small.
+    road gets darker, and the farther away it is the more it mirrors the sky and what is above it; where there
+    are labels of a real frame, all ground gets darker, and the road mirrors cars, lamps and houses about the
+    place where they stand. Drops on the lens show what is behind them upside down and small.
 
     The road, the sky and how far things are away come from the label map and the depth where there are any.
     Without them the road is taken to be a wedge below the horizon, and the sky the bright region at the
@@ -317,34 +318,43 @@ class Rain(WeatherTransform):
 
 
 def _mirror(scene: WeatherScene, rng: Generator, amount: float) -> Mask:
-    """Return how much of a mirror the road is, in a thumbnail: in puddles, and by Fresnel far away, more."""
-    high = np.float32(scene.small_view.camera_height)
+    """Return how much of a mirror the road is, in a thumbnail: in puddles, and far away, more."""
     puddles = _scene.ground_noise(scene, rng) * np.float32(4.4) - np.float32(1.85)
-    mirror = np.clip(puddles, _N.least_film, 1) * (1 - high / np.hypot(high, scene.small_distance)) ** 5
-    return np.asarray(cv2.convertScaleAbs(mirror, alpha=255 * _N.mirror * amount), np.uint8)
+    away, high = scene.small_distance, np.float32(scene.small_view.camera_height)
+    if scene.plain:
+        mirror = np.clip(puddles, 0.25, 1) * np.clip((away - np.float32(3)) / 26, 0.16, 1) * _N.mirror
+    else:  # by Fresnel's law, as Schlick has it
+        mirror = np.clip(puddles, _N.least_film, 1) * (1 - high / np.hypot(high, away)) ** 5 * _N.film
+    return np.asarray(cv2.convertScaleAbs(mirror, alpha=255 * amount), np.uint8)
 
 
 def _mirrored(image: Image, scene: WeatherScene, sky: Image, air: Colour) -> Image:
-    """Return what a wet road mirrors, small: what stands there, upside down about its foot and smeared."""
+    """Return what a wet road mirrors, small: what stands there, upside down about its foot and smeared.
+
+    In the world, and without labels, it is what is above the horizon, in much air.
+    """
     # Nothing in it is fine.
     width, height = (max(2, size // 2) for size in scene.small)
     distance, clouds = (_scene.thinned(one, width, height) for one in (scene.small_distance, scene.small_sky))
+    nearest, part, own = (_scene.SKY_DISTANCE, 6, 0.5) if scene.plain else (np.float32(1), 16, 1.0)
     small = _scene.resized(image, width, height)
     # Lamps are brighter than a camera shows.
-    lamps = small + np.float32(3) * cv2.subtract(small, (200.0,) * 4)
-    small = np.where(clouds[..., None] > 127, _scene.thinned(sky, width, height), lamps)
+    small = small + np.float32(3) * cv2.subtract(small, (200.0,) * 4)
+    small = np.where(clouds[..., None] > 127, _scene.thinned(sky, width, height), small)
     view, rows = scene.view, np.arange(height, dtype=np.float32)[:, None]
-    feet = view.horizon + view.focal * view.camera_height / np.maximum(distance, np.float32(1))
+    feet = view.horizon + view.focal * view.camera_height / np.maximum(distance, nearest)
     feet *= np.float32(height / scene.height)
     aim = np.rint(2 * feet - rows).astype(np.intp)
     row, column = np.nonzero((rows < feet - 1) & (aim < height))
     found = np.zeros((height, width, 4), np.float32)
     # From top to bottom: what is nearer hides what is behind it.
     found[aim[row, column], column] = np.dstack([small, np.ones_like(distance)])[row, column]
-    smeared = cv2.blur(found, (max(1, width // 100), max(1, height // 16)))
+    smeared = cv2.blur(found, (max(1, width // 100), max(1, height // part)))
     smeared += np.array((*air, 1), np.float32) * np.float32(1e-5)
     smeared += np.float32(0.01) * cv2.blur(found, (max(1, width // 16), max(1, height // 3)))
-    return np.asarray(_scene.resized(as_image(smeared[..., :3] / smeared[..., 3:]), *scene.small), np.uint8)
+    mirrored = smeared[..., :3] / smeared[..., 3:] * np.float32(own)
+    veiled = as_image(mirrored + np.array(air, np.float32) * np.float32(0.92 * (1 - own)))
+    return np.asarray(_scene.resized(veiled, *scene.small), np.uint8)
 
 
 @dataclass(frozen=True)
