@@ -48,6 +48,7 @@ class Details(TypedDict, total=False):
     speed: float
     until: float
     braking: float
+    lasts: float
     blocks: bool
 
 
@@ -66,8 +67,10 @@ class WorldObject:
         value: The number on a speed limit sign (km/h).
         look: Chooses among appearances (clothes, crown, windows).
         speed: Metres per second along its own yaw.
-        until: Where somebody who walks across the road stops, in metres to the right of the centre line.
-        braking: What a vehicle loses of its speed, in m/s².
+        until: Where somebody who walks across the road stops, or where a vehicle that changes lanes goes, in
+            metres to the right of the centre line.
+        braking: What a vehicle loses of its speed, in m/s²; below 0 what it gains, up to the speed limit.
+        lasts: Seconds for which a traffic light still shows its colour.
         blocks: Whether the careful driver stops for it in our lane, instead of only driving slowly.
 
     Example:
@@ -87,6 +90,7 @@ class WorldObject:
     speed: float = 0.0
     until: float = math.inf
     braking: float = 0.0
+    lasts: float = math.inf
     blocks: bool = False
 
     def __post_init__(self) -> None:
