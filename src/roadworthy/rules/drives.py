@@ -67,7 +67,8 @@ _LATELY, _MOVES = 15, 0.3  # rows, of a second or so, and metres
 _SLOWEST = 3.0  # m/s of a vehicle that drives
 _PULLS_OUT = re.compile(r"\bpull(?:s|ed|ing)? out\b", re.IGNORECASE)
 # Metres to the lane of what is parked, and m/s and m/s² with which it pulls out.
-_BESIDE_LANE, _STARTS, _SPEEDING_UP = -0.3, 2.0, 1.0
+_BESIDE_LANE, _STARTS, _SPEEDING_UP = -0.4, 2.0, 1.0
+_NUDGED = 3.0  # metres from where it is said to be parked to where there is room
 _BEHIND = 17.0  # metres of one who is about to overtake
 _STANDS, _DRIVES = 0.5, 1.0  # m/s
 _STRONG = 3.5  # m/s² of the braking that is lacking
@@ -161,11 +162,16 @@ class RuleChange:
         if change.op != "add" or change.reference not in (None, "road", "lane", "sidewalk", "ego-vehicle"):
             return change
         if change.distance:
-            return dataclasses.replace(change, distance=change.distance + AXLE_TO_FRONT)
+            nudged = more if self._pulls_out and abs(more) <= _NUDGED else 0.0
+            return dataclasses.replace(change, distance=change.distance + AXLE_TO_FRONT + nudged)
         least = 12.0 if change.target == "vehicle" else 5.0
         far = scene.speed**2 / (2 * _COMFORT) + scene.speed + least + AXLE_TO_FRONT + max(more, -least / 2)
         far = min(far, (change.within or far) + AXLE_TO_FRONT)
         return dataclasses.replace(change, distance=far, within=0.0)
+
+    @property
+    def _pulls_out(self) -> bool:
+        return any(_PULLS_OUT.search(self.rule.text, *at) for at in self.rule.blocks[0].condition)
 
     def _going(self, spot: Spot, change: SceneChange, scene: Scene) -> Spot:
         """Return a thing that stands, walks or drives as the words say."""
@@ -192,9 +198,7 @@ class RuleChange:
         elif change.pose == "overtaking":
             details |= {"yaw": 0.0, "speed": max(_SLOWEST, scene.speed), "until": -LANE_CENTRE}
             return dataclasses.replace(spot, ahead=-_BEHIND, across=LANE_CENTRE, details=details)
-        elif spot.element == "vehicle" and any(
-            _PULLS_OUT.search(self.rule.text, *at) for at in block.condition
-        ):
+        elif spot.element == "vehicle" and self._pulls_out:
             side = math.copysign(1.0, across)
             width = mesh_of(spot.added(scene).actors[-1], near=True).footprint[1]
             across = side * (LANE_WIDTH + _BESIDE_LANE + width / 2)

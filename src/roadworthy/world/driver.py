@@ -16,7 +16,7 @@ from roadworthy.frames import PlannedPath, Signals
 from roadworthy.frames.path import FRONT
 from roadworthy.world.camera import Camera, Floats
 from roadworthy.world.conditions import Conditions
-from roadworthy.world.roadside import changes_lanes, crosses, is_stop, traffic_after
+from roadworthy.world.roadside import comes_over, crosses, is_stop, traffic_after
 from roadworthy.world.scene import Scene, Scenery, WorldObject
 from roadworthy.world.track import LANE_CENTRE, LANE_WIDTH, Track
 
@@ -161,7 +161,7 @@ def _is_in_the_way(thing: WorldObject) -> bool:
         return False
     if thing.element == "traffic light":
         return is_stop(thing)
-    goal = min(thing.until, LANE_WIDTH) if crosses(thing) or changes_lanes(thing) else thing.d
+    goal = min(thing.until, LANE_WIDTH) if crosses(thing) or comes_over(thing) else thing.d
     return min(thing.d, goal) < LANE_WIDTH and max(thing.d, goal) > 0
 
 
@@ -169,8 +169,8 @@ def _stopping(scene: Scene, thing: WorldObject) -> float:
     """Return the speed from which we stop behind something, if it brakes as well."""
     gap = scene.track.ahead(scene.s, thing.s) - AXLE_TO_FRONT
     half = _CAR_LENGTH / 2 if thing.element == "vehicle" else 0.0
-    # Who is beside us waits until we have passed, and a light that we have passed is none of ours.
-    least = half if changes_lanes(thing) else 0.0 if thing.element == "traffic light" else -_BEFORE
+    # Who comes over has let us pass, and a light that we have passed is none of ours.
+    least = half if comes_over(thing) else 0.0 if thing.element == "traffic light" else -_BEFORE
     if not least < gap < _LOOKOUT:
         return math.inf
     pace = 0.0 if crosses(thing) else thing.speed
@@ -277,7 +277,9 @@ def _cause(thing: WorldObject) -> str | None:
     """Name the reaction a thing asks for, None when it does not concern us."""
     low, high = _CONCERNS_US.get(thing.element, (0.0, 0.0))
     oncoming = thing.element == "vehicle" and math.cos(thing.yaw) <= 0
-    if not low < thing.d < high or oncoming or thing.kind == "green" or changes_lanes(thing):
+    # Who comes over from the left is faster than we are.
+    d = math.copysign(thing.until, thing.d - thing.until) if comes_over(thing) else thing.d
+    if not low < d < high or oncoming or thing.kind == "green":
         return None
     return thing.kind if thing.element.startswith("traffic") else thing.element
 

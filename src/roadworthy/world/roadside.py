@@ -174,6 +174,11 @@ def changes_lanes(thing: WorldObject) -> bool:
     return thing.element == "vehicle" and thing.until < math.inf
 
 
+def comes_over(thing: WorldObject) -> bool:
+    """Return whether a vehicle has begun to change lanes."""
+    return changes_lanes(thing) and abs(math.sin(thing.yaw)) > 1e-6
+
+
 def _overtakes(thing: WorldObject) -> bool:
     return changes_lanes(thing) and _direction(thing) * thing.d < 0
 
@@ -198,7 +203,7 @@ def _a_bit_aside(
         apart = room + mesh_of(other, near=True).footprint[0] / 2
         near = -apart < way * scene.track.ahead(car.s, other.s) < (free if outward else apart)
         beside |= near and abs(other.d - car.until) < _SAME_LANE
-    if beside and abs(math.sin(car.yaw)) < 1e-6:
+    if beside and not comes_over(car):
         return car
     aside = math.copysign(min(_STEADY * abs(left), _ASIDE * pace, _SIDEWAYS), left)
     return dataclasses.replace(
