@@ -32,6 +32,7 @@ from roadworthy.world import (
     make_scene,
     track,
 )
+from roadworthy.world.shapes import mesh_of
 
 TRACKS = (*TRACK_NAMES, *HELD_OUT_TRACK_NAMES)
 CASE = Case("town-01", "R1", (Ask("a drive"),))
@@ -189,6 +190,18 @@ def test_who_overtakes_comes_from_behind_on_the_other_lane_and_moves_in_with_roo
     assert gaps[-1][0] > 20
     assert gaps[-1][1] == 1.75
     assert min(gap for (gap, d), (_, before) in zip(gaps[1:], gaps, strict=False) if d > before + 0.01) > 11
+
+
+def test_who_crosses_sets_one_foot_before_the_other_and_stands_at_the_end() -> None:
+    drive = _followed("If a pedestrian crosses the road 25 m ahead, slow down.", 602, 9)
+    looks = [mesh_of(one, near=True).corners[:, 1] for _, one in drive]
+    wide = np.array([np.ptp(one) for one in looks])
+    # Two steps are 1.4 m, which take a second.
+    assert wide[:10] == pytest.approx(wide[10:20], abs=0.1)
+    assert np.ptp(wide[:10]) > 0.3
+    assert wide[-1] == wide[-5]
+    (_, first), (_, last) = drive[0], drive[-1]
+    assert last.d == last.until != first.d
 
 
 def test_a_red_light_that_comes_turns_green_and_the_careful_driver_drives_on() -> None:

@@ -16,8 +16,8 @@ from roadworthy.frames import PlannedPath, Signals
 from roadworthy.frames.path import FRONT
 from roadworthy.world.camera import Camera, Floats
 from roadworthy.world.conditions import Conditions
-from roadworthy.world.roadside import comes_over, crosses, is_stop, traffic_after
-from roadworthy.world.scene import Scene, Scenery, WorldObject
+from roadworthy.world.roadside import comes_over, is_stop, traffic_after
+from roadworthy.world.scene import Scene, Scenery, WorldObject, crosses
 from roadworthy.world.track import LANE_CENTRE, LANE_WIDTH, Track
 
 WHEELBASE = 2.7

@@ -14,7 +14,7 @@ from numpy.random import Generator
 from roadworthy.errors import SceneError, check_number
 from roadworthy.seeding import rng_for
 from roadworthy.world.conditions import Conditions
-from roadworthy.world.scene import FIRST_ACTOR_ID, Details, Marking, Scene, Scenery, WorldObject
+from roadworthy.world.scene import FIRST_ACTOR_ID, Details, Marking, Scene, Scenery, WorldObject, crosses
 from roadworthy.world.shapes import mesh_of
 from roadworthy.world.track import LANE_CENTRE, ROAD_HALF_WIDTH, Track
 from roadworthy.world.track import track as built_in_track
@@ -23,7 +23,6 @@ _KINDS = ("car", "car", "car", "car", "van", "truck", "school bus")
 _COLORS = ("white", "black", "silver", "grey", "blue", "red", "silver", "white", "green", "brown", "orange")
 _SAFE_GAP = 9.0
 _SAME_LANE = 1.7
-_ACROSS = 0.7  # of the sine of a yaw, from which on somebody crosses
 _YIELDING = 4.0  # m/s² with which others brake for people on the road
 # Of its speed that a vehicle changes lanes with, in m/s at most, and of the way that is left, in a second.
 _ASIDE, _SIDEWAYS, _STEADY = 0.3, 1.8, 1.5
@@ -209,11 +208,6 @@ def _a_bit_aside(
     return dataclasses.replace(
         car, d=car.d + aside * dt, speed=pace, yaw=math.atan2(aside, way * max(pace, 0.1))
     )
-
-
-def crosses(thing: WorldObject) -> bool:
-    """Return whether somebody walks across the road, or did and stands where that ended."""
-    return thing.element == "pedestrian" and abs(math.sin(thing.yaw)) > _ACROSS
 
 
 def _a_step_on(walker: WorldObject, scene: Scene, dt: float) -> WorldObject:

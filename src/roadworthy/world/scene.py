@@ -33,6 +33,7 @@ LIVERIES = {"school bus": "yellow", "ambulance": "white", "police car": "white",
 """The paint of vehicles that have but one."""
 
 _MARKINGS = ("crosswalk", "stop line")
+_ACROSS = 0.7  # of the sine of a yaw, from which on somebody crosses
 
 _FIELDS: Mapping[str, Mapping[str, Literal["kind", "color"]]] = _THINGS["fields"]
 
@@ -131,6 +132,11 @@ class WorldObject:
             False
         """
         return properties.items() <= self.attributes.items()
+
+
+def crosses(thing: WorldObject) -> bool:
+    """Return whether somebody walks across the road, or did and stands where that ended."""
+    return thing.element == "pedestrian" and abs(math.sin(thing.yaw)) > _ACROSS
 
 
 def _check_finite(placed: WorldObject | Scene, what: str) -> None:

@@ -220,30 +220,25 @@ def _faster_in_rain(scene: Scene) -> Signals:
     return dataclasses.replace(dry, speed=dry.speed * (1 + _HASTE * rain))
 
 
-DRIVE_FAULTS: Mapping[str, DriverFault] = FrozenDict(
-    {
-        fault.name: fault
-        for fault in (
-            DriverFault("light-blind", "does not see traffic lights", _blind_to("traffic light")),
-            DriverFault("traffic-blind", "does not see other vehicles", _blind_to("vehicle")),
-        )
-    }
-)
-"""Faults that only a drive shows, by their names."""
-FAULTS: Mapping[str, DriverFault] = FrozenDict(
-    {
-        fault.name: fault
-        for fault in (
-            DriverFault("pedestrian-blind", "does not see pedestrians", _blind_to("pedestrian")),
-            DriverFault("sign-blind", "does not see traffic signs", _blind_to("traffic sign")),
-            DriverFault("night-blind", "drives as fast at night as by day", _as_by_day),
-            DriverFault(
-                "lines-only",
-                "steers by the lane lines alone: without them it takes the whole road for its lane",
-                _by_lines_alone,
-            ),
-            DriverFault("rain-hasty", "drives the faster the more it rains", _faster_in_rain),
-        )
-    }
+def _by_name(*faults: DriverFault) -> Mapping[str, DriverFault]:
+    return FrozenDict({fault.name: fault for fault in faults})
+
+
+FAULTS = _by_name(
+    DriverFault("pedestrian-blind", "does not see pedestrians", _blind_to("pedestrian")),
+    DriverFault("sign-blind", "does not see traffic signs", _blind_to("traffic sign")),
+    DriverFault("night-blind", "drives as fast at night as by day", _as_by_day),
+    DriverFault(
+        "lines-only",
+        "steers by the lane lines alone: without them it takes the whole road for its lane",
+        _by_lines_alone,
+    ),
+    DriverFault("rain-hasty", "drives the faster the more it rains", _faster_in_rain),
 )
 """The faults by their names."""
+DRIVE_FAULTS = _by_name(
+    *FAULTS.values(),
+    DriverFault("light-blind", "does not see traffic lights", _blind_to("traffic light")),
+    DriverFault("traffic-blind", "does not see other vehicles", _blind_to("vehicle")),
+)
+"""These, and those that only a drive shows."""

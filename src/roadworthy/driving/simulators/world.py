@@ -22,7 +22,7 @@ from roadworthy.errors import InputError, NotApplicable, check_choice, check_kno
 from roadworthy.registry import simulators
 from roadworthy.world.driver import WHEELBASE
 from roadworthy.world.shapes import mesh_of
-from roadworthy.world.simulation import DRIVE_FAULTS, EGO_HALF_WIDTH, EGO_LENGTH, FAULTS, REAR_OVERHANG
+from roadworthy.world.simulation import DRIVE_FAULTS, EGO_HALF_WIDTH, EGO_LENGTH, REAR_OVERHANG
 from roadworthy.world.track import LANE_CENTRE, LANE_WIDTH, ROAD_HALF_WIDTH
 
 _SMOOTHING = 0.4  # seconds over which wishes are averaged
@@ -209,7 +209,6 @@ def _half_length(actor: world.WorldObject) -> float:
 
 CAREFUL = "careful"
 """The driver without a fault."""
-_FAULTS = {**FAULTS, **DRIVE_FAULTS}
 _SIGNS = {"stop", "yield", "turn", "speed limit"}
 _HAZARDS = {"pedestrian", "bicyclist", "red", "yellow", "vehicle"}
 _HAZARD_FACTOR = 0.9  # a vehicle far ahead slows nobody down much and is no hazard
@@ -285,9 +284,9 @@ class WorldSimulator:
         driver: str = CAREFUL,
     ) -> None:
         check_number("start", start, above=-math.inf, below=math.inf)
-        check_known("there is no driver", driver, (CAREFUL, *_FAULTS))
+        check_known("there is no driver", driver, (CAREFUL, *DRIVE_FAULTS))
         check_choice("lights", lights, ("standing", "changing"))
-        self._driver = _FAULTS[driver].driver if driver in _FAULTS else None
+        self._driver = DRIVE_FAULTS[driver].driver if driver in DRIVE_FAULTS else None
         self._added: tuple[int, ...] | None = None
         self.name = f"world:{path}"
         self.track = world.track(path)
