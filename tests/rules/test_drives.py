@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,26 @@ from roadworthy.cases import Case, Status, Verdict
 from roadworthy.cases import RecordDrive as Ask
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.simulators import DriveLimits, drive, open_simulator
+from roadworthy.driving.simulators.world import TrafficAround
 from roadworthy.errors import InputError, NotApplicable, RuleError
 from roadworthy.frames import Signals
 from roadworthy.models import SystemUnderTest, Truth, callable_model
 from roadworthy.rules import parse
 from roadworthy.rules.drives import DrivePlan, RuleChange, judged_drive
 from roadworthy.rules.generation import plan_for
-from roadworthy.world import make_scene
+from roadworthy.world import (
+    HELD_OUT_TRACK_NAMES,
+    TRACK_NAMES,
+    Scene,
+    Simulation,
+    WorldObject,
+    careful_driver,
+    make_scene,
+    track,
+)
+from roadworthy.world.shapes import mesh_of
 
+TRACKS = (*TRACK_NAMES, *HELD_OUT_TRACK_NAMES)
 CASE = Case("town-01", "R1", (Ask("a drive"),))
 STEPS = "If a pedestrian steps onto the road, the ego-vehicle should stop before it."
 
@@ -65,6 +78,9 @@ def driven(
         ("If it becomes night, the ego-vehicle should slow down.", "night-blind"),
         ("If the lane lines are removed, the ego-vehicle must stay in its lane.", "lines-only"),
         ("If a yield sign appears on the roadside, you should slow down at least 20%.", "sign-blind"),
+        ("If a red light appears 30 m ahead, you should stop before it.", "light-blind"),
+        ("If a parked car pulls out 20 m ahead, you should slow down within 2 s.", "traffic-blind"),
+        ("If a car brakes ahead, you must not collide with it.", "traffic-blind"),
     ],
 )
 def test_the_careful_driver_passes_and_the_faulty_one_is_caught(text: str, fault: str) -> None:
@@ -83,6 +99,8 @@ def test_the_careful_driver_passes_and_the_faulty_one_is_caught(text: str, fault
         "If a car brakes ahead, the ego-vehicle must not collide with it.",
         "If a car appears ahead, the ego-vehicle should keep at least 1.5 s of distance.",
         "If a red light appears on the roadside, the ego-vehicle should stop before it.",
+        "If a car overtakes you, the ego-vehicle must not collide.",
+        "If an oncoming car appears 60 m ahead, the ego-vehicle must stay in its lane.",
     ],
 )
 def test_the_careful_driver_handles_what_comes(text: str) -> None:
@@ -134,6 +152,131 @@ def test_people_walk_as_the_verb_says() -> None:
     assert ways["steps onto"] == (3.3, 1.75)
     assert ways["crosses"][0] == -ways["crosses"][1] + math.copysign(0.5, ways["crosses"][1])
     assert ways["walks along"][1] == math.inf
+
+
+def _followed(text: str, s: float, seconds: float) -> list[tuple[Scene, WorldObject]]:
+    """Return what is true while the careful driver drives on, with what a rule brought."""
+    simulation = Simulation("town", traffic=0, frames_per_second=10)
+    seen = simulation.reset(s)
+    scene, (number,) = RuleChange(parse(text), 1).in_world(seen.scene)
+    seen, found = simulation.change(scene), []
+    for _ in range(round(seconds * 10)):
+        action = careful_driver(seen.scene)
+        assert action.steering is not None
+        assert action.speed is not None
+        seen = simulation.step(action.steering, action.speed)
+        found.append((seen.scene, next(one for one in seen.scene.actors if one.id == number)))
+    return found
+
+
+@pytest.mark.parametrize(("kind", "wide"), [("car", 1.78), ("bus", 2.5)])
+def test_who_pulls_out_was_parked_beside_the_lane_and_drives_on_in_it(kind: str, wide: float) -> None:
+    drive = _followed(f"If a parked {kind} pulls out 25 m ahead, slow down.", 100, 9)
+    (_, first), (_, last) = drive[0], drive[-1]
+    assert first.d - wide / 2 == pytest.approx(3.1, abs=0.15)  # half on the kerb
+    assert (last.d, last.yaw, last.until) == (1.75, 0.0, math.inf)
+    assert max(abs(one.yaw) for _, one in drive) == pytest.approx(math.atan(0.3), abs=0.01)
+    for (_, one), (_, later) in pairwise(drive):
+        # It drives where it points to.
+        aside, along = later.d - one.d, track("town").ahead(one.s, later.s)
+        assert math.atan2(aside, along) == pytest.approx(later.yaw, abs=0.05)
+
+
+def test_who_overtakes_comes_from_behind_on_the_other_lane_and_moves_in_with_room_left() -> None:
+    drive = _followed("If a car overtakes you, you must not collide.", 20, 14)
+    gaps = [(scene.track.ahead(scene.s, one.s), one.d) for scene, one in drive]
+    assert gaps[0][0] < -14
+    assert all(d < -1 for gap, d in gaps if abs(gap) < 5), "beside us it is on the other lane"
+    assert gaps[-1][0] > 20
+    assert gaps[-1][1] == 1.75
+    assert min(gap for (gap, d), (_, before) in zip(gaps[1:], gaps, strict=False) if d > before + 0.01) > 11
+
+
+def test_who_crosses_sets_one_foot_before_the_other_and_stands_at_the_end() -> None:
+    drive = _followed("If a pedestrian crosses the road 25 m ahead, slow down.", 602, 9)
+    looks = [mesh_of(one, near=True).corners[:, 1] for _, one in drive]
+    wide = np.array([np.ptp(one) for one in looks])
+    # Two steps are 1.4 m, which take a second.
+    assert wide[:10] == pytest.approx(wide[10:20], abs=0.1)
+    assert np.ptp(wide[:10]) > 0.3
+    assert wide[-1] == wide[-5]
+    (_, first), (_, last) = drive[0], drive[-1]
+    assert last.d == last.until != first.d
+
+
+def test_a_red_light_that_comes_turns_green_and_the_careful_driver_drives_on() -> None:
+    drive = _followed("If a red light appears 30 m ahead, slow down.", 602, 15)
+    assert all(light.d > 3.9 for _, light in drive), "no light stands on the road"
+    stood = [light.kind for scene, light in drive if scene.speed < 0.1]
+    assert stood.count("red") > 20
+    scene, light = drive[-1]
+    assert light.kind == "green"
+    assert scene.track.ahead(scene.s, light.s) < 0
+
+
+def test_lights_that_turn_red_are_obeyed_by_all_but_the_light_blind() -> None:
+    text = "If the traffic light turns red, the ego-vehicle should slow down at least 50%."
+    found = [driven(text, one, start=635.0).status for one in ("careful", "light-blind")]
+    assert found == [Status.PASSED, Status.VIOLATED]
+
+
+def test_who_does_not_see_the_car_that_pulls_out_runs_into_it() -> None:
+    text = "If a parked car pulls out 22 m ahead, you must not collide with it."
+    careful, blind = (driven(text, one, start=602.0) for one in ("careful", "traffic-blind"))
+    assert (careful.status, blind.status) == (Status.PASSED, Status.VIOLATED)
+    assert blind.reason.startswith("collision")
+
+
+def test_where_nobody_overtook_nothing_is_judged() -> None:
+    behind = made_up([9.0] * 9, change_ahead=[-20.0] * 9, others_distance=[12.0] * 9)
+    with pytest.raises(NotApplicable, match="nobody overtook: the other lane was not free"):
+        judged_drive(plan_of("If a car overtakes you, you must not collide."), CASE, behind)
+
+
+MOVES = (
+    "If a parked car pulls out, you must not collide with it.",
+    "If a bus pulls out 40 m ahead, you must not collide with it.",
+    "If a truck overtakes you, you must not collide.",
+    "If an oncoming van appears 60 m ahead, you must not collide.",
+    "If a red light appears 60 m ahead, you must not collide.",
+    "If a pedestrian crosses the road, you must not collide.",
+    "If a car brakes ahead, you must not collide.",
+)
+
+
+def _collides(text: str, name: str, seed: int) -> bool:
+    """Return whether the careful driver touches anybody, or passes a red light; without pictures."""
+    simulation = Simulation(name, seed=seed, frames_per_second=10, lights=True)
+    seen = simulation.reset(seed * 97.3 % track(name).length)
+    for step in range(140):
+        if step == 10:
+            try:
+                seen = simulation.change(RuleChange(parse(text), seed).in_world(seen.scene)[0])
+            except NotApplicable:
+                return False
+        action, before = careful_driver(seen.scene), seen
+        assert action.steering is not None
+        assert action.speed is not None
+        seen = simulation.step(action.steering, action.speed)
+        passed = [
+            one
+            for one in before.scene.actors
+            if one.kind == "red"
+            and track(name).ahead(before.scene.s + 3.5, one.s) > 0
+            and -9 < track(name).ahead(seen.scene.s + 3.5, one.s) <= 0
+        ]
+        if passed or TrafficAround(seen, before, 0.1).collision():
+            return True
+    return False
+
+
+@pytest.mark.parametrize("text", MOVES)
+@pytest.mark.parametrize(
+    ("name", "seeds"),
+    [("town", range(4)), *(pytest.param(one, range(4, 20), marks=pytest.mark.slow) for one in TRACKS)],
+)
+def test_the_careful_driver_touches_nobody_in_seeded_traffic(text: str, name: str, seeds: range) -> None:
+    assert [seed for seed in seeds if _collides(text, name, seed)] == []
 
 
 def test_a_change_can_be_sent_to_another_process() -> None:
@@ -257,7 +400,7 @@ def test_where_nobody_is_ahead_no_distance_is_kept() -> None:
             "If a truck stands in the lane 3 m ahead, slow down.",
             "would stand inside the ego-vehicle: say 5 m",
         ),
-        ("If a car overtakes you, you must stay in your lane.", "nobody overtakes during a drive: say that"),
+        ("If a car appears behind you, slow down.", "the world puts nothing 'behind ego-vehicle'"),
     ],
 )
 def test_what_the_world_cannot_change_is_refused_before_the_first_step(text: str, said: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -38,6 +39,8 @@ from roadworthy.rules.timing import SHORTEST, FrameMargin, Timing, clip_margin
 from roadworthy.seeding import rng_for
 from roadworthy.world import Scene
 from roadworthy.world.driver import AXLE_TO_FRONT
+from roadworthy.world.edits import with_changing_lights
+from roadworthy.world.roadside import LIT
 from roadworthy.world.scene import Details
 from roadworthy.world.shapes import mesh_of
 from roadworthy.world.track import LANE_CENTRE, LANE_WIDTH, ROAD_HALF_WIDTH
@@ -48,13 +51,19 @@ USUAL_AFTER = 2.0
 """Seconds until a change comes where nobody says."""
 _LASTS = 0.5  # seconds for which somebody must slow down where a rule has no time
 _COMFORT, _LATEST, _DELAY = 3.0, 6.0, 0.7  # m/s² and seconds with which one stops for what is far, or near
+_POST, _GONE = 0.6, 30.0  # metres from the road to who shows us what, and to one who has driven off
 _CLEAR = 0.5  # metres that stay free between the ego-vehicle and what comes
 # Metres, where no distance is said and something is in the way.
 _MOVED = (0.0, 3.0, 6.0, 10.0, 15.0, -3.0, -6.0)
 _BRAKES = 3.0  # m/s² of a vehicle ahead that brakes
 _LATELY, _MOVES = 15, 0.3  # rows, of a second or so, and metres
 _SLOWEST = 3.0  # m/s of a vehicle that drives
-_STANDS = 0.5  # m/s
+_PULLS_OUT = re.compile(r"\bpull(?:s|ed|ing)? out\b", re.IGNORECASE)
+# Metres to the lane of what is parked, and m/s and m/s² with which it pulls out.
+_BESIDE_LANE, _STARTS, _SPEEDING_UP = -0.4, 2.0, 1.0
+_NUDGED = 3.0  # metres from where it is said to be parked to where there is room
+_BEHIND = 17.0  # metres of one who is about to overtake
+_STANDS, _DRIVES = 0.5, 1.0  # m/s
 _STRONG = 3.5  # m/s² of the braking that is lacking
 _STOPPED = "distance left before it where the vehicle stands, and below 0 the braking that is lacking"
 _JUDGED = ("signal", "stop", "clearance", "collision", "lane", "headway")
@@ -68,8 +77,10 @@ class RuleChange:
 
     Pedestrians walk as the verb says: who crosses walks from one side of the road to the other, who steps
     onto the road walks to the middle of our lane and stands there. Vehicles in our lane drive as fast as we
-    do, unless they stand; one that brakes then stops. Where the rule says no distance, things come far enough
-    away to stop comfortably.
+    do, unless they stand; one that brakes then stops. One that pulls out was parked beside the lane, one
+    that overtakes comes from behind on the other lane; both wait until nobody is beside them. A light that
+    comes goes through its colours, unless it is green. Where the rule says no distance, things come far
+    enough away to stop comfortably.
 
     Attributes:
         rule: The rule, which has one block.
@@ -102,8 +113,6 @@ class RuleChange:
             InputError: The world cannot be changed like that.
         """
         (block,) = self.rule.blocks
-        if any(change.pose == "overtaking" for change in block.changes):
-            raise InputError("nobody overtakes during a drive: say that a vehicle appears, brakes or stands")
         reason = NotApplicable("")
         for more in _MOVED:
             changes = tuple(self._placed(change, scene, more) for change in block.changes)
@@ -122,14 +131,16 @@ class RuleChange:
                 before, scene = scene, changed_by(scene, step.change)
                 if vars(before) == vars(scene):
                     raise NotApplicable(f"there is nothing to change: {step.change}")
+                if step.change.target == "traffic light":
+                    scene = with_changing_lights(scene)
                 continue
             spot = self._going(step.spot, step.change, scene)
-            if not spot.is_free(scene):
+            if not spot.is_free(scene) or (spot.ahead < 0 and _is_followed(scene)):
                 raise NotApplicable(f"other traffic is where the {step.change.target} would be")
             scene = spot.added(scene)
             thing, ahead = scene.actors[-1], spot.ahead - AXLE_TO_FRONT
             half = mesh_of(thing, near=True).footprint[0] / 2
-            if ahead - half < _CLEAR and abs(thing.d - scene.d) < LANE_WIDTH / 2:
+            if -half < ahead - half < _CLEAR and abs(thing.d - scene.d) < LANE_WIDTH / 2:
                 what = f"a {thing_in_words(step.change.target, step.change.properties)} {ahead:g} m ahead"
                 least = math.ceil(half + _CLEAR)
                 raise InputError(f"{what} would stand inside the ego-vehicle: say {least} m at least")
@@ -138,14 +149,22 @@ class RuleChange:
 
     def _placed(self, change: SceneChange, scene: Scene, more: float) -> SceneChange:
         """Return a change with a distance from our rear axle; where none is said, one can stop for it."""
+        if change.pose == "overtaking":
+            elsewhere = {"direction": "reverse"}  # only then it is put behind us
+            return dataclasses.replace(change, reference="lane", reference_properties=elsewhere)
         if change.op != "add" or change.reference not in (None, "road", "lane", "sidewalk", "ego-vehicle"):
             return change
         if change.distance:
-            return dataclasses.replace(change, distance=change.distance + AXLE_TO_FRONT)
+            nudged = more if self._pulls_out and abs(more) <= _NUDGED else 0.0
+            return dataclasses.replace(change, distance=change.distance + AXLE_TO_FRONT + nudged)
         least = 12.0 if change.target == "vehicle" else 5.0
         far = scene.speed**2 / (2 * _COMFORT) + scene.speed + least + AXLE_TO_FRONT + max(more, -least / 2)
         far = min(far, (change.within or far) + AXLE_TO_FRONT)
         return dataclasses.replace(change, distance=far, within=0.0)
+
+    @property
+    def _pulls_out(self) -> bool:
+        return any(_PULLS_OUT.search(self.rule.text, *at) for at in self.rule.blocks[0].condition)
 
     def _going(self, spot: Spot, change: SceneChange, scene: Scene) -> Spot:
         """Return a thing that stands, walks or drives as the words say."""
@@ -165,10 +184,27 @@ class RuleChange:
                 details["until"] = LANE_CENTRE if stays else -side * (ROAD_HALF_WIDTH + 0.8)
         elif spot.element == "bicyclist":
             details["speed"] = 0.0 if stands else CYCLING
+        elif spot.element in ("traffic light", "traffic sign"):
+            across = max(abs(across), ROAD_HALF_WIDTH + _POST)  # none stands in a lane
+            if spot.element == "traffic light" and spot.details["kind"] != "green":
+                details["lasts"] = LIT[spot.details["kind"]]
+        elif change.pose == "overtaking":
+            details |= {"yaw": 0.0, "speed": max(_SLOWEST, scene.speed), "until": -LANE_CENTRE}
+            return dataclasses.replace(spot, ahead=-_BEHIND, across=LANE_CENTRE, details=details)
+        elif spot.element == "vehicle" and self._pulls_out:
+            side = math.copysign(1.0, across)
+            width = mesh_of(spot.added(scene).actors[-1], near=True).footprint[1]
+            across = side * (LANE_WIDTH + _BESIDE_LANE + width / 2)
+            details |= {"speed": _STARTS, "until": side * LANE_CENTRE, "braking": -_SPEEDING_UP}
         elif spot.element == "vehicle" and abs(across) < LANE_WIDTH and not stands:
             details["speed"] = max(_SLOWEST, scene.speed)
             details["braking"] = _BRAKES if change.pose == "braking" else 0.0
         return dataclasses.replace(spot, across=across, details=details)
+
+
+def _is_followed(scene: Scene) -> bool:
+    behind = (scene.track.ahead(one.s, scene.s) for one in scene.actors if 0 < one.d < LANE_WIDTH)
+    return any(0 < gap < 2 * _BEHIND for gap in behind)
 
 
 RecordedDrive: TypeAlias = Any
@@ -387,7 +423,10 @@ class _Changed:
 
     def check_possible(self) -> None:
         """Refuse to judge what no driver could do any more."""
-        onto = [one for one in self.plan.rule.blocks[0].changes if one.pose in _ON_OUR_WAY or _is_ahead(one)]
+        changes = self.plan.rule.blocks[0].changes
+        if any(one.pose == "overtaking" for one in changes) and not (self.ahead[self.first :] > 0).any():
+            raise NotApplicable("nobody overtook: the other lane was not free, or the drive too short")
+        onto = [one for one in changes if one.pose in _ON_OUR_WAY or _is_ahead(one)]
         if self.kind not in ("stop", "collision", "clearance") or not onto:
             return
         lately = slice(max(0, self.first - _LATELY), self.first)
@@ -405,10 +444,13 @@ class _Changed:
 
     @property
     def counted(self) -> NDArray[np.bool_]:
-        """The rows that count: for what is done about a thing, until it is passed."""
+        """The rows that count: for what is done about a thing, until it is passed or has driven off."""
         found = np.arange(len(self.speed)) >= self.first
         if self.kind in ("signal", "stop"):
-            found &= ~(np.maximum.accumulate(np.where(self.ahead < 0, 1, 0)) > 0)
+            # Who overtakes comes from behind, and is not passed by that.
+            before = np.maximum.accumulate(self.ahead >= 0)
+            gone = self.ahead > max(_GONE, self.ahead[self.first])
+            found &= ~np.maximum.accumulate((before & (self.ahead < 0)) | gone)
         return found
 
     def values(self) -> NDArray[np.float64]:

@@ -16,8 +16,8 @@ from roadworthy.frames import PlannedPath, Signals
 from roadworthy.frames.path import FRONT
 from roadworthy.world.camera import Camera, Floats
 from roadworthy.world.conditions import Conditions
-from roadworthy.world.roadside import crosses, traffic_after
-from roadworthy.world.scene import Scene, Scenery, WorldObject
+from roadworthy.world.roadside import comes_over, is_stop, traffic_after
+from roadworthy.world.scene import Scene, Scenery, WorldObject, crosses
 from roadworthy.world.track import LANE_CENTRE, LANE_WIDTH, Track
 
 WHEELBASE = 2.7
@@ -156,26 +156,29 @@ def careful_driver(scene: Scene) -> Signals:
 
 
 def _is_in_the_way(thing: WorldObject) -> bool:
-    """Return whether something that we stop for is in our lane, or walks towards it."""
+    """Return whether something that we stop for is in our lane, or comes into it."""
     if not thing.blocks or (thing.element == "vehicle" and math.cos(thing.yaw) <= 0):
         return False
     if thing.element == "traffic light":
-        return thing.d > 0 and thing.kind == "red"
-    goal = min(thing.until, LANE_WIDTH) if crosses(thing) else thing.d
+        return is_stop(thing)
+    goal = min(thing.until, LANE_WIDTH) if crosses(thing) or comes_over(thing) else thing.d
     return min(thing.d, goal) < LANE_WIDTH and max(thing.d, goal) > 0
 
 
 def _stopping(scene: Scene, thing: WorldObject) -> float:
     """Return the speed from which we stop behind something, if it brakes as well."""
     gap = scene.track.ahead(scene.s, thing.s) - AXLE_TO_FRONT
-    if not -_BEFORE < gap < _LOOKOUT:
-        return math.inf
     half = _CAR_LENGTH / 2 if thing.element == "vehicle" else 0.0
+    # Who comes over has let us pass, and a light that we have passed is none of ours.
+    least = half if comes_over(thing) else 0.0 if thing.element == "traffic light" else -_BEFORE
+    if not least < gap < _LOOKOUT:
+        return math.inf
     pace = 0.0 if crosses(thing) else thing.speed
     room = gap - half - _BEFORE - _LAG * scene.speed + pace**2 / (2 * _OTHERS_BRAKE)
     # Who is nearly there stands, and who would have to brake harder later on does all he can now.
     if room < _NEARLY or scene.speed**2 > 2 * _HARD * room:
-        return 0.0
+        late = thing.kind == "yellow" and scene.speed**2 / (2 * _HARD) + _LAG * scene.speed > gap
+        return math.inf if late else 0.0
     return math.sqrt(2 * _BRAKING * room)
 
 
@@ -274,7 +277,9 @@ def _cause(thing: WorldObject) -> str | None:
     """Name the reaction a thing asks for, None when it does not concern us."""
     low, high = _CONCERNS_US.get(thing.element, (0.0, 0.0))
     oncoming = thing.element == "vehicle" and math.cos(thing.yaw) <= 0
-    if not low < thing.d < high or oncoming or thing.kind == "green":
+    # Who comes over from the left is faster than we are.
+    d = math.copysign(thing.until, thing.d - thing.until) if comes_over(thing) else thing.d
+    if not low < d < high or oncoming or thing.kind == "green":
         return None
     return thing.kind if thing.element.startswith("traffic") else thing.element
 

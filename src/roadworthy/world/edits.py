@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, Unpack
+
+from numpy.random import Generator
 
 from roadworthy.errors import SceneError, check_choice, suggest
 from roadworthy.ontology import Element, ontology
 from roadworthy.world.ground import SIDEWALK_OUTER
+from roadworthy.world.roadside import LIT
 from roadworthy.world.scene import (
     FIRST_ACTOR_ID,
     KINDS,
@@ -163,6 +167,38 @@ def _repainted(scene: Scene, wanted: Mapping[str, str], by: str) -> Scene:
     if any({"type": kind, "color": color}[key] != value for key, value in wanted.items()):
         return scene
     return scene.replace(centre_line=(properties.get("type", kind), properties.get("color", color)))
+
+
+def with_changing_lights(scene: Scene, rng: Generator | None = None) -> Scene:
+    """Return the scene with traffic lights that go through their colours, before which one stops.
+
+    Args:
+        scene: The scene.
+        rng: Chooses how long each shows its colour already; all of it is left where it is not given.
+
+    Example:
+        >>> from roadworthy.world import make_scene, traffic_after
+        >>> from roadworthy.world.edits import with_changing_lights
+        >>> scene = with_changing_lights(make_scene("town", s=40, traffic=0))
+        >>> [(one.kind, after.kind) for one, after in zip(scene.actors, traffic_after(scene, 12.5))][0]
+        ('green', 'yellow')
+    """
+    scenery, lights = _lights_apart(scene.scenery)
+    others = [one for one in scene.actors if one.element != "traffic light"]
+    lights += tuple(one for one in scene.actors if one.element == "traffic light")
+    left = [LIT[one.kind] * (1.0 if rng is None else 1.0 - float(rng.random())) for one in lights]
+    changing = [
+        dataclasses.replace(one, blocks=True, lasts=lasts) for one, lasts in zip(lights, left, strict=True)
+    ]
+    return scene.replace(scenery=scenery, actors=(*others, *changing))
+
+
+# Told apart by identity, as what is drawn of scenery.
+@lru_cache(maxsize=64)
+def _lights_apart(scenery: Scenery) -> tuple[Scenery, tuple[WorldObject, ...]]:
+    lights = tuple(one for one in scenery.things if one.element == "traffic light")
+    others = tuple(one for one in scenery.things if one not in lights)
+    return _changed(scenery, others, scenery.markings), lights
 
 
 def _below(element: Element, names: Iterable[str]) -> set[str]:

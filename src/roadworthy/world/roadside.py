@@ -14,7 +14,7 @@ from numpy.random import Generator
 from roadworthy.errors import SceneError, check_number
 from roadworthy.seeding import rng_for
 from roadworthy.world.conditions import Conditions
-from roadworthy.world.scene import FIRST_ACTOR_ID, Details, Marking, Scene, Scenery, WorldObject
+from roadworthy.world.scene import FIRST_ACTOR_ID, Details, Marking, Scene, Scenery, WorldObject, crosses
 from roadworthy.world.shapes import mesh_of
 from roadworthy.world.track import LANE_CENTRE, ROAD_HALF_WIDTH, Track
 from roadworthy.world.track import track as built_in_track
@@ -23,8 +23,14 @@ _KINDS = ("car", "car", "car", "car", "van", "truck", "school bus")
 _COLORS = ("white", "black", "silver", "grey", "blue", "red", "silver", "white", "green", "brown", "orange")
 _SAFE_GAP = 9.0
 _SAME_LANE = 1.7
-_ACROSS = 0.7  # of the sine of a yaw, from which on somebody crosses
 _YIELDING = 4.0  # m/s² with which others brake for people on the road
+# Of its speed that a vehicle changes lanes with, in m/s at most, and of the way that is left, in a second.
+_ASIDE, _SIDEWAYS, _STEADY = 0.3, 1.8, 1.5
+_ROOM = 5.0  # metres free before and behind it where it goes
+_FASTER, _PASSING = 7.0, 5.0  # m/s that one who overtakes drives faster than we do, and seconds that it takes
+_MEETING = 30.0  # metres that those who come towards it keep
+LIT = {"green": 12.0, "yellow": 3.0, "red": 10.0}
+"""Seconds for which a traffic light that changes shows its colours, one after the other."""
 # Metres behind and before our rear axle, and to each side of it, that nobody walks into.
 _BODY = (1.3, 4.0, 1.4)
 
@@ -126,21 +132,82 @@ def traffic_after(scene: Scene, dt: float) -> tuple[WorldObject, ...]:
     for one, other in np.argwhere(close).tolist():
         if one != other:
             others[riding[one].id].append(riding[other])
+    stops = [actor for actor in scene.actors if is_stop(actor) or _overtakes(actor)]
     moved = []
     for actor in scene.actors:
         if crosses(actor):
             moved.append(_a_step_on(actor, scene, dt))
             continue
+        if actor.lasts < math.inf:
+            moved.append(_a_moment_on(actor, dt))
+            continue
         if actor.braking:
-            actor = dataclasses.replace(actor, speed=max(0.0, actor.speed - actor.braking * dt))
-        pace = _pace(actor, scene, others[actor.id]) if actor.element == "vehicle" else actor.speed
+            limit = max(actor.speed, scene.track.zone(actor.s).limit)
+            speed = min(limit, max(0.0, actor.speed - actor.braking * dt))
+            actor = dataclasses.replace(actor, speed=speed)
+        pace = actor.speed
+        if actor.element == "vehicle":
+            pace = _pace(actor, scene, others[actor.id], stops)
+        if changes_lanes(actor):
+            actor = _a_bit_aside(actor, pace, scene, others[actor.id], dt)
         moved.append(actor.at((actor.s + _direction(actor) * pace * dt) % length))
     return tuple(moved)
 
 
-def crosses(thing: WorldObject) -> bool:
-    """Return whether somebody walks across the road, or did and stands where that ended."""
-    return thing.element == "pedestrian" and abs(math.sin(thing.yaw)) > _ACROSS
+def is_stop(thing: WorldObject) -> bool:
+    """Return whether something is a light before which those who drive as we do stop."""
+    return thing.element == "traffic light" and thing.blocks and thing.d > 0 and thing.kind != "green"
+
+
+def _a_moment_on(light: WorldObject, dt: float) -> WorldObject:
+    """Return a traffic light a moment later, with its next colour when its time has come."""
+    kinds, lasts = list(LIT), light.lasts - dt
+    if lasts > 0:
+        return dataclasses.replace(light, lasts=lasts)
+    kind = kinds[(kinds.index(light.kind) + 1) % len(kinds)]
+    return dataclasses.replace(light, kind=kind, lasts=LIT[kind])
+
+
+def changes_lanes(thing: WorldObject) -> bool:
+    """Return whether a vehicle changes lanes, or will when nobody is beside it there."""
+    return thing.element == "vehicle" and thing.until < math.inf
+
+
+def comes_over(thing: WorldObject) -> bool:
+    """Return whether a vehicle has begun to change lanes."""
+    return changes_lanes(thing) and abs(math.sin(thing.yaw)) > 1e-6
+
+
+def _overtakes(thing: WorldObject) -> bool:
+    return changes_lanes(thing) and _direction(thing) * thing.d < 0
+
+
+def _a_bit_aside(
+    car: WorldObject, pace: float, scene: Scene, others: Sequence[WorldObject], dt: float
+) -> WorldObject:
+    """Return a vehicle that changes lanes, nearer to where it goes; it begins where nobody is in its way.
+
+    One that goes to the other lane overtakes us there and comes back.
+    """
+    left, way = car.until - car.d, _direction(car)
+    outward = way * car.until < 0
+    if abs(left) < 0.02:
+        back = -car.until if outward else math.inf
+        return dataclasses.replace(car, d=car.until, until=back, yaw=0.0 if way > 0 else math.pi)
+    room = mesh_of(car, near=True).footprint[0] / 2 + _ROOM
+    free = _PASSING * (scene.speed + _FASTER)
+    us = way * scene.track.ahead(car.s, scene.s)
+    beside = abs(scene.d - car.until) < _SAME_LANE and -room - _BODY[1] < us < free
+    for other in scene.actors if outward else others:
+        apart = room + mesh_of(other, near=True).footprint[0] / 2
+        near = -apart < way * scene.track.ahead(car.s, other.s) < (free if outward else apart)
+        beside |= near and abs(other.d - car.until) < _SAME_LANE
+    if beside and not comes_over(car):
+        return car
+    aside = math.copysign(min(_STEADY * abs(left), _ASIDE * pace, _SIDEWAYS), left)
+    return dataclasses.replace(
+        car, d=car.d + aside * dt, speed=pace, yaw=math.atan2(aside, way * max(pace, 0.1))
+    )
 
 
 def _a_step_on(walker: WorldObject, scene: Scene, dt: float) -> WorldObject:
@@ -158,10 +225,23 @@ def _direction(actor: WorldObject) -> float:
     return 1.0 if math.cos(actor.yaw) > 0 else -1.0
 
 
-def _pace(actor: WorldObject, scene: Scene, others: Sequence[WorldObject]) -> float:
-    """Speed of a vehicle that keeps its distance from others and from the ego-vehicle."""
+def _pace(
+    actor: WorldObject, scene: Scene, others: Sequence[WorldObject], stops: Sequence[WorldObject]
+) -> float:
+    """Speed of a vehicle that keeps its distance from others and from us, and stops where it must."""
     track, direction = scene.track, _direction(actor)
     pace = actor.speed
+    if _overtakes(actor):
+        pace = max(pace, scene.speed + _FASTER)
+    for stop in stops:
+        light = stop.element == "traffic light"
+        if stop is actor or not (direction > 0 if light else abs(stop.d - actor.d) < _SAME_LANE):
+            continue
+        gap = direction * track.ahead(actor.s, stop.s) - mesh_of(actor, near=True).footprint[0] / 2
+        braked = math.sqrt(2 * _YIELDING * max(0.0, gap - (_BODY[0] if light else _MEETING)))
+        # Who is too near to stop for yellow drives on.
+        if gap > 0 and (stop.kind != "yellow" or braked > 0.8 * pace):
+            pace = min(pace, braked)
     for other in others:
         if abs(other.d - actor.d) < _SAME_LANE:
             gap = direction * track.ahead(actor.s, other.s)

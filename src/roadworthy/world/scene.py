@@ -33,6 +33,7 @@ LIVERIES = {"school bus": "yellow", "ambulance": "white", "police car": "white",
 """The paint of vehicles that have but one."""
 
 _MARKINGS = ("crosswalk", "stop line")
+_ACROSS = 0.7  # of the sine of a yaw, from which on somebody crosses
 
 _FIELDS: Mapping[str, Mapping[str, Literal["kind", "color"]]] = _THINGS["fields"]
 
@@ -48,6 +49,7 @@ class Details(TypedDict, total=False):
     speed: float
     until: float
     braking: float
+    lasts: float
     blocks: bool
 
 
@@ -66,8 +68,10 @@ class WorldObject:
         value: The number on a speed limit sign (km/h).
         look: Chooses among appearances (clothes, crown, windows).
         speed: Metres per second along its own yaw.
-        until: Where somebody who walks across the road stops, in metres to the right of the centre line.
-        braking: What a vehicle loses of its speed, in m/s².
+        until: Where somebody who walks across the road stops, or where a vehicle that changes lanes goes, in
+            metres to the right of the centre line.
+        braking: What a vehicle loses of its speed, in m/s²; below 0 what it gains, up to the speed limit.
+        lasts: Seconds for which a traffic light still shows its colour.
         blocks: Whether the careful driver stops for it in our lane, instead of only driving slowly.
 
     Example:
@@ -87,6 +91,7 @@ class WorldObject:
     speed: float = 0.0
     until: float = math.inf
     braking: float = 0.0
+    lasts: float = math.inf
     blocks: bool = False
 
     def __post_init__(self) -> None:
@@ -127,6 +132,11 @@ class WorldObject:
             False
         """
         return properties.items() <= self.attributes.items()
+
+
+def crosses(thing: WorldObject) -> bool:
+    """Return whether somebody walks across the road, or did and stands where that ended."""
+    return thing.element == "pedestrian" and abs(math.sin(thing.yaw)) > _ACROSS
 
 
 def _check_finite(placed: WorldObject | Scene, what: str) -> None:

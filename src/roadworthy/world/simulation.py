@@ -15,7 +15,7 @@ from roadworthy.seeding import rng_for
 from roadworthy.world.camera import Camera
 from roadworthy.world.conditions import Conditions
 from roadworthy.world.driver import VehicleLimits, VehicleState, advance, careful_driver, lane_keeping
-from roadworthy.world.edits import remove, with_conditions
+from roadworthy.world.edits import remove, with_changing_lights, with_conditions
 from roadworthy.world.render import frame_of
 from roadworthy.world.roadside import scenery_of, traffic_after, traffic_around
 from roadworthy.world.scene import Scene
@@ -76,6 +76,7 @@ class Simulation:
         conditions: Weather, time of day and season; a clear summer day when not given.
         traffic: How much traffic; 0 is none, 1 normal, 5 the most.
         scenery: Which of the track's furnishings, as in :func:`make_scene`.
+        lights: Whether traffic lights change; all stop for them then.
         camera: The camera that frames are taken with.
         frames_per_second: How many steps a second has.
         limits: What the ego-vehicle can do.
@@ -99,6 +100,7 @@ class Simulation:
         conditions: Conditions | None = None,
         traffic: float = 1.0,
         scenery: int = 0,
+        lights: bool = False,
         camera: Camera | None = None,
         frames_per_second: float = 15.0,
         limits: VehicleLimits | None = None,
@@ -109,6 +111,7 @@ class Simulation:
         self._seed = seed
         self._conditions = conditions or Conditions()
         self._traffic = traffic
+        self._lights = lights
         self._dt = 1.0 / frames_per_second
         self._limits = limits or VehicleLimits()
         self._scenery = scenery_of(track, scenery)
@@ -120,6 +123,8 @@ class Simulation:
         actors = traffic_around(self.track, s, rng, density=self._traffic)
         around, sky = self._scenery, self._conditions
         scene = Scene(self.track, s, scenery=around, actors=actors, conditions=sky, seed=self._seed)
+        if self._lights:
+            scene = with_changing_lights(scene, rng_for(self._seed, "lights"))
         action = careful_driver(scene)
         x, y, _ = self.track.position(scene.s, scene.d).tolist()
         heading = float(self.track.heading(scene.s))
@@ -215,20 +220,25 @@ def _faster_in_rain(scene: Scene) -> Signals:
     return dataclasses.replace(dry, speed=dry.speed * (1 + _HASTE * rain))
 
 
-FAULTS: Mapping[str, DriverFault] = FrozenDict(
-    {
-        fault.name: fault
-        for fault in (
-            DriverFault("pedestrian-blind", "does not see pedestrians", _blind_to("pedestrian")),
-            DriverFault("sign-blind", "does not see traffic signs", _blind_to("traffic sign")),
-            DriverFault("night-blind", "drives as fast at night as by day", _as_by_day),
-            DriverFault(
-                "lines-only",
-                "steers by the lane lines alone: without them it takes the whole road for its lane",
-                _by_lines_alone,
-            ),
-            DriverFault("rain-hasty", "drives the faster the more it rains", _faster_in_rain),
-        )
-    }
+def _by_name(*faults: DriverFault) -> Mapping[str, DriverFault]:
+    return FrozenDict({fault.name: fault for fault in faults})
+
+
+FAULTS = _by_name(
+    DriverFault("pedestrian-blind", "does not see pedestrians", _blind_to("pedestrian")),
+    DriverFault("sign-blind", "does not see traffic signs", _blind_to("traffic sign")),
+    DriverFault("night-blind", "drives as fast at night as by day", _as_by_day),
+    DriverFault(
+        "lines-only",
+        "steers by the lane lines alone: without them it takes the whole road for its lane",
+        _by_lines_alone,
+    ),
+    DriverFault("rain-hasty", "drives the faster the more it rains", _faster_in_rain),
 )
 """The faults by their names."""
+DRIVE_FAULTS = _by_name(
+    *FAULTS.values(),
+    DriverFault("light-blind", "does not see traffic lights", _blind_to("traffic light")),
+    DriverFault("traffic-blind", "does not see other vehicles", _blind_to("vehicle")),
+)
+"""These, and those that only a drive shows."""

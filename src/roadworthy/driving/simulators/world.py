@@ -18,11 +18,11 @@ import numpy as np
 from roadworthy import world
 from roadworthy.driving.drives.drive import Rectangle, distances
 from roadworthy.driving.simulators.loop import SECTOR_LENGTH, Controls, ScenarioChange, Situation
-from roadworthy.errors import InputError, NotApplicable, check_known, check_number
+from roadworthy.errors import InputError, NotApplicable, check_choice, check_known, check_number
 from roadworthy.registry import simulators
 from roadworthy.world.driver import WHEELBASE
 from roadworthy.world.shapes import mesh_of
-from roadworthy.world.simulation import EGO_HALF_WIDTH, EGO_LENGTH, FAULTS, REAR_OVERHANG
+from roadworthy.world.simulation import DRIVE_FAULTS, EGO_HALF_WIDTH, EGO_LENGTH, REAR_OVERHANG
 from roadworthy.world.track import LANE_CENTRE, LANE_WIDTH, ROAD_HALF_WIDTH
 
 _SMOOTHING = 0.4  # seconds over which wishes are averaged
@@ -247,6 +247,8 @@ class WorldSimulator:
         traffic: How much traffic, from 0 to 5; 1 is normal.
         seed: Chooses the traffic and the camera noise.
         scenery: Which of the track's furnishings.
+        lights: Whether traffic lights are standing, in the colours of the furnishing, or changing; then all
+            stop for them.
         fps: Steps per second.
         start: Where the drive starts, in metres along the track.
         driver: Who the model ``truth`` is: careful, or a driver with a fault, such as pedestrian-blind.
@@ -276,13 +278,15 @@ class WorldSimulator:
         traffic: float = 1.0,
         seed: int = 0,
         scenery: int = 0,
+        lights: str = "standing",
         fps: float = 15.0,
         start: float = 0.0,
         driver: str = CAREFUL,
     ) -> None:
         check_number("start", start, above=-math.inf, below=math.inf)
-        check_known("there is no driver", driver, (CAREFUL, *FAULTS))
-        self._driver = FAULTS[driver].driver if driver in FAULTS else None
+        check_known("there is no driver", driver, (CAREFUL, *DRIVE_FAULTS))
+        check_choice("lights", lights, ("standing", "changing"))
+        self._driver = DRIVE_FAULTS[driver].driver if driver in DRIVE_FAULTS else None
         self._added: tuple[int, ...] | None = None
         self.name = f"world:{path}"
         self.track = world.track(path)
@@ -293,6 +297,7 @@ class WorldSimulator:
             conditions=world.Conditions(weather, level, time, season),
             traffic=traffic,
             scenery=scenery,
+            lights=lights == "changing",
             frames_per_second=fps,
             limits=self._limits,
         )

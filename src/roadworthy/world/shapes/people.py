@@ -23,6 +23,9 @@ _COATS: tuple[Color, ...] = (
 _TROUSERS: tuple[Color, ...] = ((42, 48, 66), (60, 54, 48), (34, 34, 38), (96, 92, 84))
 _CHILD = 0.66, 1.35  # of an adult's size, and how much larger the head is than at that size
 _NECK = 1.46  # metres, of an adult
+CYCLE, POSES = 1.4, 12
+"""Metres that two steps of somebody who walks take, and the poses on the way."""
+_SWING = 0.26  # metres by which a foot is ahead
 _SHOES: Color = (36, 32, 30)
 _RUBBER: Color = (28, 28, 30)
 _SPOKES: Color = (120, 120, 124)
@@ -32,18 +35,24 @@ def _pick(rng: np.random.Generator, colors: tuple[Color, ...]) -> Color:
     return colors[rng.integers(len(colors))]
 
 
-def pedestrian(look: int, *, near: bool, child: bool = False) -> Mesh:
-    """Build a pedestrian; ``look`` chooses clothes, hair, skin, stride and height."""
+def pedestrian(look: int, *, near: bool, child: bool = False, gait: tuple[int, bool] | None = None) -> Mesh:
+    """Build a pedestrian; ``look`` chooses clothes, hair, skin and height.
+
+    It chooses stride and direction, too, unless a gait says the pose, and whether it goes to the right.
+    """
     rng = np.random.default_rng(look)
     skin, hair, coat, trousers = (_pick(rng, colors) for colors in (_SKINS, _HAIRS, _COATS, _TROUSERS))
     scale = float(rng.uniform(0.92, 1.06))
     stride = float(rng.uniform(0.05, 0.2))
     mesh = MeshBuilder(PEDESTRIAN, upright=True)
     scale *= _CHILD[0] if child else 1.0
-    figure = _Figure(mesh, scale, 1 if rng.random() < 0.5 else -1, _CHILD[1] if child else 1.0)
+    to_the_right = bool(rng.random() < 0.5)
+    if gait is not None:
+        stride, to_the_right = _SWING * math.sin(math.tau * gait[0] / POSES), gait[1]
+    figure = _Figure(mesh, scale, 1 if to_the_right else -1, _CHILD[1] if child else 1.0)
     _add_legs(figure, trousers, stride)
     _add_torso(figure, coat, stride, near)
-    _add_arm(figure, coat, skin, stride)
+    _add_arm(figure, coat, skin, stride if gait is None else -stride)
     _add_head(figure, skin, hair)
     return mesh.build((0.4, 0.55 * scale))
 
