@@ -272,7 +272,7 @@ def check(
 
 
 @dataclass(frozen=True)
-class SearchOptions:
+class DriveSearchOptions:
     """Where failing drives are searched for.
 
     Options:
@@ -305,7 +305,7 @@ class SearchOptions:
 
 
 @command(app)
-def search(how: RunOptions, given: SearchOptions) -> Answer:
+def search(how: RunOptions, given: DriveSearchOptions) -> Answer:
     """Search for drives that fail: in which weather and traffic, with what happening on the way, and where.
 
     A failure is told by what happens and where; one that the careful driver of the built-in world has, too,
