@@ -94,7 +94,7 @@ def _grounded(depth: Map, labels: LabelMap, image: Image) -> Map:
     # Woods and, less so, walls hang together above their feet, however far away those are.
     share = np.clip((up + view.camera_height / foot) / _N.tops, 0, 1)
     wide, wider = (cv2.blur(1 / foot, (columns // part | 1, 1)) for part in (8, 2))
-    foot = 1 / np.asarray((1 - share) / foot + share * np.where(walls, wide, wider), np.float32)
+    foot = np.asarray(1 / ((1 - share) / foot + share * np.where(walls, wide, wider)), np.float32)
     steep = (foot * _N.steep + view.camera_height) / np.maximum(_N.steep - up, 0.02)
     most = np.maximum(_N.deep * foot, _N.near_woods)
     most = np.minimum(np.where(soil, most, np.maximum(np.minimum(steep, most), foot)), ground)
@@ -105,7 +105,7 @@ def _grounded(depth: Map, labels: LabelMap, image: Image) -> Map:
     # Specks between the samples have no woods around them: a twig before the sky.
     field, share = (np.asarray(one, np.float32) for one in (foot / np.maximum(found, 1), rises))
     parts = along_edges(field, grey, size, _N.even, share)
-    foot = cv2.resize(foot, depth.shape[::-1], interpolation=cv2.INTER_LINEAR)
+    foot = np.asarray(cv2.resize(foot, depth.shape[::-1], interpolation=cv2.INTER_LINEAR), np.float32)
     even = np.minimum(np.minimum(foot / np.maximum(parts, 0.1), _LOST), plane)
     found = np.where(labels.mask("sky"), np.float32(np.inf), even)
     return _with_things(np.where(labels.mask(*ROAD, "sidewalk"), plane, found), labels, view.focal * step)
@@ -123,7 +123,7 @@ def _feet(flat: NDArray[np.bool_], rising: NDArray[np.bool_], ground: Map, depth
     known = np.flatnonzero(flat.any(axis=0) & rising[top - 1, columns])
     if not len(known):
         return np.full((1, len(columns)), _N.near_woods, np.float32), depth
-    size, lines = len(columns) // _N.window | 1, (ground[top[known], 0], depth[top[known], known])
+    size, lines = len(columns) // int(_N.window) | 1, (ground[top[known], 0], depth[top[known], known])
     foot, seen = (median_filter(np.interp(columns, known, one), size, mode="nearest") for one in lines)
     told = np.asarray(depth * (foot / seen), np.float32)
     return np.asarray(1 / cv2.blur(1 / foot[None], (size // 3 | 1, 1)), np.float32), told

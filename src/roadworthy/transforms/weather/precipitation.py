@@ -339,7 +339,7 @@ def _mirrored(image: Image, scene: WeatherScene, sky: Image, air: Colour) -> Ima
     nearest, part, own = (_scene.SKY_DISTANCE, 6, 0.5) if scene.plain else (np.float32(1), 16, 1.0)
     small = _scene.resized(image, width, height)
     # Lamps are brighter than a camera shows.
-    small = small + np.float32(3) * cv2.subtract(small, (200.0,) * 4)
+    small = np.maximum(small, small * np.float32(4) - 600)
     small = np.where(clouds[..., None] > 127, _scene.thinned(sky, width, height), small)
     view, rows = scene.view, np.arange(height, dtype=np.float32)[:, None]
     feet = view.horizon + view.focal * view.camera_height / np.maximum(distance, nearest)
@@ -349,7 +349,7 @@ def _mirrored(image: Image, scene: WeatherScene, sky: Image, air: Colour) -> Ima
     found = np.zeros((height, width, 4), np.float32)
     # From top to bottom: what is nearer hides what is behind it.
     found[aim[row, column], column] = np.dstack([small, np.ones_like(distance)])[row, column]
-    smeared = cv2.blur(found, (max(1, width // 100), max(1, height // part)))
+    smeared = np.asarray(cv2.blur(found, (max(1, width // 100), max(1, height // part))), np.float32)
     smeared += np.array((*air, 1), np.float32) * np.float32(1e-5)
     smeared += np.float32(0.01) * cv2.blur(found, (max(1, width // 16), max(1, height // 3)))
     mirrored = smeared[..., :3] / smeared[..., 3:] * np.float32(own)
