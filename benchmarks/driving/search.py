@@ -12,6 +12,7 @@ import json
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -21,9 +22,9 @@ from roadworthy.driving.method import NO_FRAMES
 from roadworthy.driving.requirements import DrivingQuality, Thresholds
 from roadworthy.driving.search import DriveSearch, DriveSearchMethod
 from roadworthy.driving.simulators import DriveLimits, Scenario, ScenarioDriver
-from roadworthy.models import load_model
+from roadworthy.models import SystemUnderTest, load_model
 from roadworthy.runs import read_rows, run
-from roadworthy.runs.suites.kinds import KINDS
+from roadworthy.runs.suites.kinds.driving import _change as change_of
 
 EVENTS = ("crash", "line crossing")
 
@@ -31,18 +32,20 @@ EVENTS = ("crash", "line crossing")
 class TriesOnly(DriveSearchMethod):
     """A search that ends when its tries are spent."""
 
-    def _proposed(self) -> list:
+    def _proposed(self) -> list[tuple[dict[str, float], str]]:
         return super()._proposed() if self._state["tries"] < self._asked.tries else []
 
 
-def searched(model: object, search: str, tries: int, seed: int, options: dict) -> dict:
+def searched(
+    model: SystemUnderTest, search: str, tries: int, seed: int, options: dict[str, Any]
+) -> dict[str, Any]:
     """Return what one search finds."""
     limits = DriveLimits(laps=None, seconds=8.0, events=EVENTS)
     scenarios = tuple(Scenario(f"world:{track}", options, limits) for track in ("town", "coast"))
     asked = DriveSearch(DrivingQuality(Thresholds({}), scenarios), search=search, tries=tries)
     requirement = asked.quality.requirement("S")
     requirement = type(requirement)("S", requirement.text, DriveSearchMethod.name, asked.parameters())
-    method = TriesOnly(KINDS["driving-search"].method({}, None)._change)
+    method = TriesOnly(change_of)
     begun = time.monotonic()
     with TemporaryDirectory() as folder:
         out = Path(folder, "run")
@@ -71,7 +74,8 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=6)
     parser.add_argument("--fps", type=float, default=10.0)
     given = parser.parse_args()
-    model, counts = load_model(given.model), {"guided": [], "random": []}
+    model = load_model(given.model)
+    counts: dict[str, list[tuple[int, int]]] = {"guided": [], "random": []}
     for seed in range(given.seeds):
         for search, found in counts.items():
             told = searched(model, search, given.tries, seed, {"fps": given.fps})

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from roadworthy.driving.exporting import road_text
 from roadworthy.driving.search import value_at
 from roadworthy.errors import InputError
 from roadworthy.runs import read_rows
-from roadworthy.runs.suites import RunWatcher, plan_suite, read_suite, run_suite, suite_of
+from roadworthy.runs.suites import RunWatcher, Suite, plan_suite, read_suite, run_suite, suite_of
 from roadworthy.world import track
 
 STEPS = "a pedestrian steps onto the road {40 to 30} m ahead"
@@ -33,7 +34,7 @@ SEARCH = {
 }
 
 
-def suite(folder: Path, **changed: object) -> object:
+def suite(folder: Path, **changed: object) -> Suite:
     entry = {**SEARCH, **changed}
     return suite_of({"suite": "s", "models": ["truth"], "requirements": {"S": entry}}, folder)
 
@@ -175,7 +176,7 @@ def test_the_road_is_that_of_the_world() -> None:
     assert [one.attrib["id"] for one in root.iter("lane")] == ["2", "1", "0", "-1", "-2"]
 
 
-def schema(kind: str) -> object:
+def schema(kind: str) -> Any:
     """Return what checks a file against the schema that scenariogeneration brings along."""
     xmlschema = pytest.importorskip("xmlschema")
     found = importlib.util.find_spec("schemas")

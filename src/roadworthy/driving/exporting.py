@@ -94,8 +94,8 @@ def _scenes(scenario: Scenario, drive: Drive) -> list[Scene]:
     told = np.stack(
         [drive.signals.get(f"answered_{name}", unknown) for name in ("steering", "speed")], axis=1
     )
-    told = [[None if math.isnan(one) else one for one in row] for row in told[:-1].tolist()]
-    answers = iter([Signals(steering=steering, speed=speed) for steering, speed in told])
+    known = [[None if math.isnan(one) else one for one in row] for row in told[:-1].tolist()]
+    answers = iter([Signals(steering=steering, speed=speed) for steering, speed in known])
     scenes: list[Scene] = []
     again = driven(
         callable_model(lambda frames: [next(answers) for _ in frames]),
@@ -114,13 +114,13 @@ def _scenes(scenario: Scenario, drive: Drive) -> list[Scene]:
 
 def _things(drive: Drive, scenes: list[Scene]) -> list[dict[str, Any]]:
     """Return the ego-vehicle and all others that may move, each with its way: time, place and heading."""
-    size = {
+    size: dict[str, Any] = {
         "length": EGO_LENGTH,
         "width": 2 * EGO_HALF_WIDTH,
         "height": 1.5,
         "back": EGO_LENGTH / 2 - REAR_OVERHANG,
     }
-    found = {
+    found: dict[int, dict[str, Any]] = {
         0: {"name": "Ego", "element": "vehicle", "kind": "car", "speed": scenes[0].speed, "way": [], **size}
     }
     x, y = (drive.signals[name].tolist() for name in "xy")
@@ -132,7 +132,7 @@ def _things(drive: Drive, scenes: list[Scene]) -> list[dict[str, Any]]:
             mesh = mesh_of(one, near=True)
             (length, width), speed = mesh.footprint, one.speed
             back = 0.0 if one.element == "pedestrian" else _MIDDLE * length
-            about = {
+            about: dict[str, Any] = {
                 "name": f"{one.element} {one.id}",
                 "element": one.element,
                 "kind": one.kind,

@@ -130,7 +130,7 @@ class DriveSearch:
     @classmethod
     def of(cls, requirement: Requirement) -> Self:
         """Return what a requirement's parameters say."""
-        told = dict(requirement.parameters)
+        told: dict[str, Any] = dict(requirement.parameters)
         quality = DrivingQuality.of(replace(requirement, parameters=told.pop("quality")))
         return cls(quality, **told)
 
@@ -337,7 +337,7 @@ class DriveSearchMethod(BaseMethod):
             if (other := judged(case, careful, WHOLE_DRIVE, asked)).status is Status.VIOLATED:
                 raise NotApplicable(f"the careful driver fails there, too: {other.reason}")
         kind, row = failure_of(drive, verdict.reason, asked.events, near)
-        told = {"finding": f"{kind} in {places[drive.sectors[row]]}", "changed_at": 0.0}
+        told: dict[str, Any] = {"finding": f"{kind} in {places[drive.sectors[row]]}", "changed_at": 0.0}
         metres = float(drive.signals.get("distance", drive.time)[row])
         measures = {**verdict.measures, **told, "time": float(drive.time[row]), "metres": metres}
         return replace(verdict, measures=measures, clue=cells)

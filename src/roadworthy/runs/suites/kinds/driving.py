@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -96,7 +96,7 @@ class DrivingKind(Kind[DrivingForm, "DrivingQuality"]):
     """An oracle, and the drives that it judges."""
 
     name = "driving"
-    forms = (DrivingForm,)
+    forms: ClassVar[tuple[type[DrivingForm], ...]] = (DrivingForm,)
     needs_data = False
 
     def no_rate(self, search: object) -> str:
@@ -186,7 +186,7 @@ class DrivingSearchKind(DrivingKind):
     """Searches for drives that fail: entries of driving that name a search."""
 
     name = "driving-search"
-    forms = ()
+    forms: ClassVar[tuple[type[DrivingForm], ...]] = ()
     one_at_a_time = True
 
     def parts(self, entry: DrivingForm, context: Context) -> Iterator[Part[Any]]:
