@@ -60,18 +60,19 @@ def transmission(
     through = np.rint(255 * np.exp(np.float32(-extinction * high) / climb)).astype(np.uint8)
     layer = np.repeat(through[:, None], width, axis=1)
     cv2.copyTo(layer, in_sky, seen)
-    if frame.depth is not None and scene.estimated:
-        # A network's outlines run beside those of the image: what lies between would be a ring.
-        wide = (max(5, scene.small[0] // _REACH | 1),) * 2
+    if frame.depth is not None and (scene.estimated or is_estimated(frame, "depth")):
+        # A network's outlines run beside those of the image: what lies between would be a ring. Given ones
+        # are jagged along thin poles.
+        wide, flat = (max(5, scene.small[0] // 40 | 1), _FLAT) if scene.estimated else (3, _FLAT / 8)
         through = _scene.resized(seen, *scene.small).astype(np.float32)
-        seen = np.clip(along_edges(through, scene.grey, wide, _FLAT), 0, 255).astype(np.uint8)
+        seen = np.clip(along_edges(through, scene.grey, (wide, wide), flat), 0, 255).astype(np.uint8)
     elif frame.labels is None or not (frame.depth is None or is_estimated(frame, "depth")):
         return scene.full(seen)
     # The outlines of trees are finer than those that were estimated.
     return _scene.blended(scene.full(seen), scene.full(layer), scene.sky)
 
 
-_REACH, _FLAT = 40, 0.004  # widths of a window that fit across the image, and a variance that is no edge
+_FLAT = 0.004  # a variance of brightness that is no edge
 
 
 def imagenet_c_fog(image: Image, rng: np.random.Generator, severity: float) -> Image:
