@@ -174,7 +174,9 @@ def fit_engine(
     if folder is not None:
         make_writable(folder)
     # Sizes of batches do not change: it pays to look for the fastest convolutions once.
-    with torch.backends.cudnn.flags(enabled=True, benchmark=True):
+    now = torch.backends.cudnn
+    kept = {"deterministic": now.deterministic, "allow_tf32": now.allow_tf32}
+    with now.flags(enabled=now.enabled, benchmark=True, **kept):
         budget = method.settings.minutes
         stopped = loop.run(learner, watcher, budget, checkpoint=checkpoint, resume=resume, identity=identity)
     for name in method.generators:
