@@ -469,6 +469,8 @@ def _takes(kind: Any) -> str:
     if origin is dict:
         return "a mapping"
     if origin is list:
+        if get_origin(inner[0]) is dict:
+            return "a list of mappings"
         return (
             "a list"
             if isinstance(inner[0], type) and issubclass(inner[0], BaseModel)

@@ -27,6 +27,7 @@ from roadworthy.runs import read_rows, run
 from roadworthy.runs.suites.kinds.driving import _change as change_of
 
 EVENTS = ("crash", "line crossing")
+_COUNTED = {"failures": "different failures", "failing": "tries that fail", "kinds": "kinds of failures"}
 
 
 class TriesOnly(DriveSearchMethod):
@@ -74,14 +75,16 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=6)
     parser.add_argument("--fps", type=float, default=10.0)
     given = parser.parse_args()
+    if given.seeds < 2:
+        parser.error("--seeds must be at least 2: the interval is over seeds")
     model = load_model(given.model)
-    counts: dict[str, list[tuple[int, int]]] = {"guided": [], "random": []}
+    counts: dict[str, list[list[int]]] = {"guided": [], "random": []}
     for seed in range(given.seeds):
         for search, found in counts.items():
             told = searched(model, search, given.tries, seed, {"fps": given.fps})
-            found.append((told["failures"], told["kinds"]))
+            found.append([told[what] for what in _COUNTED])
             print(json.dumps(told), flush=True)
-    for place, what in enumerate(("failures", "kinds")):
+    for place, what in enumerate(_COUNTED.values()):
         guided, chance = (np.array(counts[name])[:, place] for name in ("guided", "random"))
         more = guided - chance
         half = stats.t.ppf(0.975, len(more) - 1) * more.std(ddof=1) / len(more) ** 0.5

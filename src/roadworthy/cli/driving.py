@@ -350,7 +350,7 @@ def export(
 
     Options:
         run (RUN): The folder of the run.
-        out (FOLDER): Where the files are written.
+        out (FOLDER): Where the files are written; those of an earlier drive are not replaced.
         case (CASE): Which case, by its id; the worst that failed if left out.
         suite (FILE): The suite where it stands, for a run that names models of your own.
 

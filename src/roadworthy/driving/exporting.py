@@ -44,17 +44,20 @@ def export_drive(scenario: Scenario, drive: Drive, folder: Path) -> tuple[Path, 
         The files of the scenario and of the road.
 
     Raises:
-        InputError: It is no drive in the built-in world, or cannot be driven again from what is recorded.
+        InputError: It is no drive in the built-in world, cannot be driven again from what is recorded, or a
+            file of the scenario is there already.
     """
     if scenario.simulator.partition(":")[0] != "world":
         raise InputError(
             f"{scenario.simulator} does not tell its road: drives on the built-in tracks can be exported"
         )
+    road, file = (folder / f"{scenario.track}.{ending}" for ending in ("xodr", "xosc"))
+    if there := next((one for one in (file, road) if one.exists()), None):
+        raise InputError(f"{there} is there already: write to another folder")
     scenes = _scenes(scenario, drive)
     track = scenes[0].track
     skies = [(float(time), one.conditions) for time, one in zip(drive.time, scenes, strict=True)]
     far = float(drive.signals["distance"][-1])
-    road, file = folder / f"{track.name}.xodr", folder / f"{track.name}.xosc"
     text = rendered(
         Path(__file__).with_name("scenario.xosc.jinja"),
         description=f"{drive.name} in {scenario.simulator}: {drive.ended}",
@@ -107,7 +110,8 @@ def _scenes(scenario: Scenario, drive: Drive) -> list[Scene]:
     ways = [np.stack([one.signals["x"], one.signals["y"]]) for one in (again, drive)]
     if ways[0].shape != ways[1].shape or np.abs(ways[0] - ways[1]).max() > _SAME:
         raise InputError(
-            f"drive {drive.name} cannot be driven again as it was: its model answers pedals, not a speed"
+            f"drive {drive.name} cannot be driven again as it was, such as where a model answers pedals, or "
+            "the world is of another version"
         )
     return scenes
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -404,17 +405,55 @@ def driven_rules(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]
     return tables, {"results": found, "notes": result.notes}
 
 
+_FAILED = ("violated", "error")
 _ANYHOW = ("simulator", "start", "seed")  # what every drive has
 FAILURES_FILE = "failures.suite.yaml"
 """What the suite is called that drives the smallest failures of a search again."""
 
 
 def searched_drives(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]]:
-    """Return the failures that a search found, as small as they became; write a suite of them."""
-    (((id, model), outcome),) = result.outcomes.items()
-    search: DriveSearch = result.plan.trials[0].part.inside
+    """Return the failures that a search found, as small as they became."""
+    ((pair, outcome),) = result.outcomes.items()
+    rows: Rows = list(map(dict, read_rows(result.folder_of(*pair))))
+    told = _smallest(result.plan.trials[0].part.inside, rows)
+    kinds = {(one["finding"].rpartition(" in ")[0], one["needs"]) for one in told}
+    tries = sum(not row["param.smaller_than"] for row in rows)
+    errors = sum(row["status"] == "error" for row in rows)
+    columns = {
+        "failure": "finding",
+        "tries": "tries",
+        "smallest": "case",
+        "fails after, s": "after",
+        "needs": "needs",
+    }
+    cells = tuple(tuple(str(one[name]) for name in columns.values()) for one in told)
+    title = f"{len(told)} failures of {len(kinds)} kinds in {tries} tries"
+    title += f"; {errors} of {len(rows)} drives ended in an error" if errors else ""
+    document = {"tries": tries, "drives": len(rows), "errors": errors, "kinds": len(kinds), "findings": told}
+    document |= {"summary": outcome.summary, "notes": result.notes}
+    return [ResultTable(title, tuple(columns), cells)], document
+
+
+def write_failures(result: SuiteResult) -> None:
+    """Write a suite of the smallest failures that searches for drives found, where they found any."""
+    asked = [
+        {"search": one.part.inside, "id": one.requirement.id, "model": model, "told": told}
+        for one, model in result.plan.pairs
+        if isinstance(one.part.inside, DriveSearch) and (one.requirement.id, model) in result.outcomes
+        if (told := _smallest(one.part.inside, read_rows(result.folder_of(one.requirement.id, model))))
+    ]
+    if not asked:
+        return
+    opened = result.plan.models
+    models = {one["model"]: opened[one["model"]].form.model_dump(exclude_defaults=True) for one in asked}
+    base = Path(os.path.relpath(result.plan.suite.folder, result.folder)).as_posix()
+    known = {"asked": asked, "models": models, "base": base, "json": json.dumps, "dict": dict}
+    template = Path(__file__).with_name(f"{FAILURES_FILE}.jinja")
+    write_text(result.folder / FAILURES_FILE, rendered(template, **known))
+
+
+def _smallest(search: DriveSearch, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     plain, found = search.values({}), dict[str, dict[str, Any]]()
-    rows: Rows = list(map(dict, read_rows(result.folder_of(id, model))))
     for row in rows:
         finding, of = row.get("measure.finding"), row["param.smaller_than"]
         if not finding or of not in ("", finding):
@@ -428,26 +467,7 @@ def searched_drives(result: SuiteResult) -> tuple[list[ResultTable], dict[str, A
             ]
             one |= {"case": row["case"], "after": round(row["measure.time"], 1), "needs": ", ".join(needs)}
             one["drive"] = drive
-    told = [found[name] for name in sorted(found)]
-    if told:
-        opened = {model: result.plan.models[model].form.model}
-        known = {"search": search, "told": told, "opened": opened, "json": json.dumps, "dict": dict}
-        template = Path(__file__).with_name(f"{FAILURES_FILE}.jinja")
-        write_text(result.folder / FAILURES_FILE, rendered(template, **known))
-    kinds = {(one["finding"].rpartition(" in ")[0], one["needs"]) for one in told}
-    tries = sum(not row["param.smaller_than"] for row in rows)
-    columns = {
-        "failure": "finding",
-        "tries": "tries",
-        "smallest": "case",
-        "fails after, s": "after",
-        "needs": "needs",
-    }
-    cells = tuple(tuple(str(one[name]) for name in columns.values()) for one in told)
-    title = f"{len(told)} failures of {len(kinds)} kinds in {tries} tries"
-    document = {"tries": tries, "drives": len(rows), "kinds": len(kinds), "findings": told}
-    document |= {"summary": outcome.summary, "notes": result.notes}
-    return [ResultTable(title, tuple(columns), cells)], document
+    return [found[name] for name in sorted(found)]
 
 
 def varied(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -466,7 +486,7 @@ def driven_case(folder: Path, id: str | None, suite: Path | None = None) -> tupl
     from roadworthy.runs.evidence.reopening import plan_of
 
     rows = [(pair, row) for pair in StoredRun.open(folder).pairs for row in read_rows(pair.folder)]
-    chosen = [one for one in rows if (one[1]["case"] == id if id else one[1]["status"] == "violated")]
+    chosen = [one for one in rows if (one[1]["case"] == id if id else one[1]["status"] in _FAILED)]
     if not chosen:
         hint = suggest(id, [str(row["case"]) for _, row in rows]) if id else "name a case"
         raise InputError(f"{folder} has no case {id or 'that failed'}: {hint}")

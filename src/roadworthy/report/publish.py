@@ -169,10 +169,11 @@ def publish(
     folder = result.folder
     if not result.failures and not any((folder / "runs").glob("*/*/requirements.jsonl")):
         return Published(result, {})
-    if any(trial.kind.name == "driving" for trial in result.plan.trials):
-        from roadworthy.report.drive_tables import write_repeats
+    if any(trial.kind.name.startswith("driving") for trial in result.plan.trials):
+        from roadworthy.report.drive_tables import write_failures, write_repeats
 
         write_repeats(result)
+        write_failures(result)
     if extras is not None:
         extras(result)
     record_published(folder, [name for name, _ in WRITERS.values()])
