@@ -417,7 +417,7 @@ def searched_drives(result: SuiteResult) -> tuple[list[ResultTable], dict[str, A
     rows: Rows = list(map(dict, read_rows(result.folder_of(id, model))))
     for row in rows:
         finding, of = row.get("measure.finding"), row["param.smaller_than"]
-        if not finding or of not in ("", finding):
+        if not finding or (finding in found and of not in ("", finding)):
             continue
         one = found.setdefault(finding, {"finding": finding, "tries": 0, "case": ""})
         one["tries"] += not of
