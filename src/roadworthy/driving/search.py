@@ -391,7 +391,7 @@ class DriveSearchMethod(BaseMethod):
         kept = ("max_rate", "clusters", "worst_margin")
         measures = {name: one for name, one in outcome.measures.items() if name in kept}
         judged_any = outcome.counts[Status.VIOLATED] + outcome.counts[Status.PASSED]
-        guided = requirement.parameters["search"] == "guided" and self._state.get("tries")
+        guided = requirement.parameters.get("search") == "guided" and self._state.get("tries")
         blind = (_BLIND,) if judged_any and guided and not self._state["cells"] else ()
         notes = (*outcome.notes, *blind)
         return replace(outcome, rate=None, summary=told, measures=measures, notes=notes)

@@ -226,7 +226,10 @@ SUITE_FILE = "suite.yaml"
 
 def without_budgets(suite: Suite) -> SuiteForm:
     """Return what a suite says, but for how much its searches may try."""
-    budgets: dict[type[Any], dict[str, Any]] = {CoverageForm: {"tries": 1, "seconds": None}, DrivingForm: {"tries": 1}}
+    budgets: dict[type[Any], dict[str, Any]] = {
+        CoverageForm: {"tries": 1, "seconds": None},
+        DrivingForm: {"tries": 1},
+    }
     entries = {
         id: entry.model_copy(update=budgets.get(type(entry))) for id, entry in suite.form.requirements.items()
     }
