@@ -5,17 +5,23 @@ from __future__ import annotations
 import importlib.util
 import json
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from roadworthy.cases import Case, Status, Verdict
 from roadworthy.cli import app
+from roadworthy.driving.drives import Drive
 from roadworthy.driving.exporting import road_text
-from roadworthy.driving.search import value_at
+from roadworthy.driving.method import NO_FRAMES
+from roadworthy.driving.search import DriveSearchMethod, value_at
 from roadworthy.errors import InputError
+from roadworthy.report import drive_tables
 from roadworthy.runs import read_rows
 from roadworthy.runs.suites import RunWatcher, Suite, plan_suite, read_suite, run_suite, suite_of
 from roadworthy.world import track
@@ -115,6 +121,19 @@ def test_a_search_goes_on_where_it_stood(tmp_path: Path) -> None:
             {"vary": {"time": ["day"]}, "changes": ["nothing"]},
             "nothing varies: give options with several values",
         ),
+        (
+            {"changes": ["a pedestrian crosses {40} m ahead"]},
+            "only ranges stand in braces, such as {40 to 25} m",
+        ),
+        ({"changes": ["a pedestrian crosses {a to b} m ahead"]}, "only ranges stand in braces"),
+        ({"only": [{"change": 5}]}, "a change is words, "),
+        ({"vary": {"simulator": ["world:coast"]}}, "simulator is none: name several simulators"),
+        ({"vary": {"change": "0 to 3"}}, "change is none: name several changes"),
+        ({"vary": {"amount": "0 to 9"}}, "amount is none: write a range into a change"),
+        ({"vary": {"traffic": "0 to 2"}}, "traffic is set by options and varies, too: leave it out of one"),
+        ({"only": [{"simulator": "world:mars"}]}, "this search has no simulator 'world:mars'"),
+        ({"only": [{"amount": "much"}]}, "the amount of a drive cannot be used"),
+        ({"vary": {"seed": ["a", "b"]}, "changes": [STEPS]}, "seed must be a whole number"),
         ({"only": [{"tyme": "day"}]}, "a drive of a search has no 'tyme': did you mean 'time'"),
         ({"repeats": 2}, "leave out repeats and logs"),
         ({"laps": 2}, "laps is not of a search, whose drives end where they fail: leave it out"),
@@ -131,6 +150,104 @@ def test_what_cannot_be_searched_is_told_before_the_first_drive(
     with pytest.raises(InputError) as refused:
         plan_suite(suite(tmp_path, **changed))
     assert told in str(refused.value)
+
+
+def test_a_drive_of_an_earlier_search_may_leave_its_range_open(tmp_path: Path) -> None:
+    plan = plan_suite(suite(tmp_path, only=[{"change": STEPS}], changes=["nothing"]))
+    (values,) = plan.trials[0].part.inside.probes()
+    assert plan.trials[0].part.inside.words(values) == "a pedestrian steps onto the road 40 m ahead"
+
+
+def test_the_seed_of_the_options_makes_the_change(tmp_path: Path) -> None:
+    options = {**BLIND, "seed": 7}
+    search = plan_suite(suite(tmp_path, options=options, changes=[STEPS])).trials[0].part.inside
+    seeds: list[int] = []
+    search.drive(search.values({}), lambda _, seed: seeds.append(seed))
+    assert seeds == [7]
+
+
+def tried(plan: Any, finding_of: Callable[[dict[str, Any]], str], **known: Any) -> tuple[list[Any], Any]:
+    """Return the rows and the outcome of a search whose drives are not driven; those without finding pass."""
+    requirement = plan.trials[0].requirement
+    make: Any = lambda words, _: words  # noqa: E731
+    method, rows, verdicts = DriveSearchMethod(make), [], []
+    for case in method.cases(requirement, NO_FRAMES, np.random.default_rng(0)):
+        if not isinstance(case, Case):
+            continue
+        row = {"case": case.id, **{f"param.{name}": one for name, one in case.parameters.items()}}
+        finding = finding_of(row)
+        measures = {"finding": finding, "time": 3.0, **known} if finding else {}
+        status, margin = (Status.VIOLATED, -1.0) if finding else (Status.PASSED, 1.0)
+        verdicts.append(Verdict(case.id, requirement.id, status, margin, measures=measures))
+        method.feedback(case, verdicts[-1])
+        rows.append({**row, **{f"measure.{name}": one for name, one in measures.items()}})
+    return rows, method.conclude(requirement, verdicts)
+
+
+@pytest.mark.parametrize("start", ["0 to 150", [0, 150]])
+def test_only_in_a_range_a_failing_drive_begins_later(tmp_path: Path, start: object) -> None:
+    plan = plan_suite(suite(tmp_path, vary={"start": start}, tries=8))
+    rows, _ = tried(plan, lambda _: "crash in town-01", metres=100.0)
+    smaller = [row["param.gene.start"] for row in rows if row["param.smaller_than"]]
+    assert smaller
+    assert (set(smaller) <= {0, 150}) == isinstance(start, list)
+
+
+def test_without_a_distance_no_drive_begins_later(tmp_path: Path) -> None:
+    plan = plan_suite(suite(tmp_path, vary={"start": "0 to 150"}, tries=1))
+    rows, _ = tried(plan, lambda _: "crash in town-01")
+    assert len({row["param.gene.start"] for row in rows}) == 1 < len(rows)
+
+
+def test_what_fails_while_another_failure_is_made_smaller_counts_everywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def finding(row: dict[str, Any]) -> str:
+        return "stop in town-02" if row["param.smaller_than"] else "crash in town-01"
+
+    plan = plan_suite(suite(tmp_path, tries=8))
+    rows, outcome = tried(plan, finding, metres=40.0)
+    assert {row["param.smaller_than"] for row in rows} == {"", "crash in town-01", "stop in town-02"}
+    assert "in 2 ways or places" in outcome.summary
+    monkeypatch.setattr(drive_tables, "read_rows", lambda _: rows)
+    told = SimpleNamespace(outcomes={("S", "truth"): outcome}, plan=plan, folder=tmp_path, notes=[])
+    told.folder_of = lambda *_: tmp_path
+    result: Any = told
+    ((table,), document) = drive_tables.searched_drives(result)
+    assert [one["finding"] for one in document["findings"]] == ["crash in town-01", "stop in town-02"]
+    assert table.title.startswith("2 failures of 2 kinds in 8 tries")
+    again = plan_suite(read_suite(tmp_path / "failures.suite.yaml"))
+    assert len(again.trials[0].part.inside.only) == 2
+
+
+def test_a_guided_search_with_nothing_to_go_by_says_so(tmp_path: Path) -> None:
+    assert "were drawn at random" in tried(plan_suite(suite(tmp_path)), lambda _: "")[1].notes[-1]
+    chance = plan_suite(suite(tmp_path, search="random"))
+    assert not any("were drawn at random" in note for note in tried(chance, lambda _: "")[1].notes)
+
+
+def test_a_threshold_guides_as_well(tmp_path: Path) -> None:
+    plan = plan_suite(suite(tmp_path, driving={"Max(SP)": 10.0}))
+    method = DriveSearchMethod(lambda *_: None)  # type: ignore[arg-type]
+    case = next(iter(method.cases(plan.trials[0].requirement, NO_FRAMES, np.random.default_rng(0))))
+    signals = {"speed": [8.0, 9.0], "lateral_clearance": [0.8, 0.6], "lane_offset": [0.1, 0.1]}
+    answers: Any = SimpleNamespace(driven=lambda: Drive("a", [0.0, 0.1], signals, sector_names=["town-01"]))
+    assert isinstance(case, Case)
+    verdict = method.judge(case, answers)
+    assert verdict.margin == pytest.approx(0.1)
+    assert verdict.clue == {
+        "line crossing to the left in town-01": 1.0,
+        "line crossing to the right in town-01": 0.6,
+        "Max(SP) in town-01": pytest.approx(0.1),
+    }
+
+
+def test_a_search_goes_on_with_more_tries_and_ends_with_fewer(tmp_path: Path) -> None:
+    def rows(tries: int) -> int:
+        plan = plan_suite(suite(tmp_path, options={"fps": 5.0}, seconds=0.4, tries=tries))
+        return len(list(read_rows(run_suite(plan, tmp_path / "run").folder_of("S", "truth"))))
+
+    assert [rows(tries) for tries in (2, 3, 1)] == [2, 3, 3]
 
 
 def test_a_search_accepts_no_rate(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ from roadworthy.driving.method import Judged, judged
 from roadworthy.driving.requirements import DrivingQuality
 from roadworthy.driving.simulators import Scenario, ScenarioChange, ScenarioDriver
 from roadworthy.driving.simulators.scenarios import WHOLE_DRIVE
-from roadworthy.errors import InputError, NotApplicable, check_known, check_number
+from roadworthy.errors import InputError, NotApplicable, check_known, check_number, told_as
 from roadworthy.models import Truth
 from roadworthy.world import track
 
@@ -54,12 +54,22 @@ MakeChange = Callable[[str, int], ScenarioChange]
 _USUAL = read_yaml(Path(__file__).with_suffix(".yaml"), "file of a search", "vary, changes and near").data
 _RANGE = re.compile(r"-?\d+(\.\d+)? to -?\d+(\.\d+)?")
 _NUMBERS = re.compile(r"\s*(\{[^}]*\}|\b[\d.]+)( m ahead)?")
-_NO_OPTIONS = ("simulator", "change", "amount")
+_BRACES = re.compile(rf"\{{({_RANGE.pattern})\}}")
+_NO_OPTIONS = {
+    "simulator": "name several simulators",
+    "change": "name several changes",
+    "amount": "write a range into a change, such as {40 to 25} m ahead",
+}
+"""What varies, but is no option, and how to let it."""
 _AMOUNTS = ("amount", "level", "traffic")  # what may be weaker, too
 _TOGETHER = 8  # tries that are made before any of them is looked at
 _FRESH, _ELSEWHERE = 0.3, 0.3  # of guided tries are made by chance, and of what fails, at other places
 _SPREAD = 0.15  # of a range, by which a number is moved
 _RUN_UP = (15.0, 30.0, 60.0)  # metres before the place of a failure
+_BLIND = (
+    "The simulator tells no clearance to lines and no distance from others, and no metric has a threshold: "
+    "the guided search had nothing to go by, and its tries were drawn at random."
+)
 Near = dict[str, NDArray[np.float64]]
 Shares = dict[str, float]
 """What varies, by name: 0 is the plainest value or the beginning of a range, 1 the last or the end."""
@@ -107,11 +117,25 @@ class DriveSearch:
         check_number("tries", self.tries, least=1)
         if self.quality.repeats > 1 or any(one.log for one in self.quality.scenarios):
             raise InputError("a search drives everything once, in a simulator: leave out repeats and logs")
+        for name in self.vary:
+            if name in _NO_OPTIONS:
+                raise InputError(f"vary names options, and {name} is none: {_NO_OPTIONS[name]}")
+            if any(name in one.options for one in self.quality.scenarios):
+                raise InputError(f"{name} is set by options and varies, too: leave it out of one of them")
         for name, told in self.axes.items():
             if not (_RANGE.fullmatch(told) if isinstance(told, str) else told):
                 raise InputError(f"{name} varies over a list, or a range such as 0 to 99, got {told!r}")
         for name in (name for one in self.only for name in one):
             check_known("a drive of a search has no", name, self.axes)
+        for one in self.only:
+            simulator = one.get("simulator", self.axes["simulator"][0])
+            check_known("this search has no simulator", simulator, self.axes["simulator"])
+            with told_as(InputError, "the amount of a drive cannot be used", TypeError, ValueError):
+                check_number("amount", float(one.get("amount", 0.0)), least=0.0, most=1.0)
+        for words in self._words:
+            if not isinstance(words, str) or set("{}") & set(_BRACES.sub("", words)):
+                told = "a change is words, in which only ranges stand in braces, such as {40 to 25} m ahead"
+                raise InputError(f"{told}; got {words!r}")
         if all(not isinstance(told, str) and len(told) == 1 for told in self.axes.values()):
             raise InputError("nothing varies: give options with several values, such as seed: 0 to 99")
 
@@ -125,7 +149,13 @@ class DriveSearch:
             vary = vary or {name: one for name, one in usual.items() if name not in scenarios[0].options}
             changes = changes or _USUAL["changes"]
         found = {"simulator": [one.simulator for one in scenarios], "change": changes or [NOTHING], **vary}
-        return {**found, "amount": "0.0 to 1.0"} if "{" in str(changes) else found
+        ranges = any("{" in str(one) for one in [*found["change"], *self._words])
+        return {**found, "amount": "0.0 to 1.0"} if ranges else found
+
+    @property
+    def _words(self) -> list[Any]:
+        """What happens on the way, as it was asked for."""
+        return [*self.changes, *(one["change"] for one in self.only if "change" in one)]
 
     @classmethod
     def of(cls, requirement: Requirement) -> Self:
@@ -152,14 +182,18 @@ class DriveSearch:
 
     def words(self, values: Mapping[str, Any]) -> str:
         """Return what changes on the way."""
-        return re.sub(r"\{(.+?)\}", lambda found: f"{value_at(found[1], values['amount'])}", values["change"])
+        return _BRACES.sub(lambda found: f"{value_at(found[1], values['amount'])}", values["change"])
 
     def drive(self, values: Mapping[str, Any], make: MakeChange) -> tuple[Scenario, ScenarioChange | None]:
         """Return where and in what a try drives, and what changes on the way, if anything does."""
         (base,) = (one for one in self.quality.scenarios if one.simulator == values["simulator"])
         options = {name: one for name, one in values.items() if name not in _NO_OPTIONS}
         words, scenario = self.words(values), replace(base, options={**base.options, **options})
-        return scenario, None if words == NOTHING else make(words, int(values.get("seed", 0)))
+        if words == NOTHING:
+            return scenario, None
+        with told_as(InputError, "seed must be a whole number", TypeError, ValueError):
+            seed = int(scenario.options.get("seed", 0))  # type: ignore[call-overload]
+        return scenario, make(words, seed)
 
 
 def nearness(drive: Drive, change: str = "") -> Near:
@@ -245,7 +279,7 @@ class DriveSearchMethod(BaseMethod):
     # What is tried
 
     def _proposed(self) -> list[tuple[Shares, str]]:
-        if count := min(self._asked.tries - self._state["tries"], _TOGETHER):
+        if count := max(0, min(self._asked.tries - self._state["tries"], _TOGETHER)):
             self._state["tries"] += count
             return [(self._tried(), "") for _ in range(count)]
         found = self._state["found"].items()
@@ -275,13 +309,14 @@ class DriveSearchMethod(BaseMethod):
         of, known = str(case.parameters["smaller_than"]), self._state["found"]
         failed = verdict.status is Status.VIOLATED
         finding = str(verdict.measures.get("finding", ""))
+        there = {"shares": shares, "metres": verdict.measures.get("metres")}
         if of:
             tried = known[of]["moves"].pop(0)
             if failed and finding == of:
-                known[of] |= {"shares": shares, "metres": verdict.measures["metres"]}
+                known[of] |= there
                 known[of]["moves"] = [one for one in known[of]["moves"] if not one.keys() <= tried.keys()]
-        elif failed and finding not in known:
-            known[finding] = {"shares": shares, "metres": verdict.measures["metres"], "moves": self._moves()}
+        if failed and finding not in known:
+            known[finding] = {**there, "moves": self._moves()}
         for key, margin in (verdict.clue or {}).items() if not of else ():  # type: ignore[attr-defined]
             if margin < self._state["cells"].get(key, [math.inf])[0]:
                 self._state["cells"][key] = [margin, shares, 0]
@@ -293,7 +328,8 @@ class DriveSearchMethod(BaseMethod):
         every = dict.fromkeys((name for name in axes if name not in ("simulator", "start")), 0.0)
         calm = {name: 0.0 for name in every if name not in _NO_OPTIONS}
         weaker = [{name: by} for name in every for by in ((0.0, 0.25, 0.5) if name in _AMOUNTS else (0.0,))]
-        return [every, calm, *weaker, *({"start": metres} for metres in _RUN_UP if "start" in axes)]
+        nearer = [{"start": metres} for metres in _RUN_UP] if isinstance(axes.get("start"), str) else []
+        return [every, calm, *weaker, *nearer]
 
     def _smaller(self, found: dict[str, Any]) -> Shares | None:
         """Return the next smaller drive; None where nothing is left to try."""
@@ -303,7 +339,7 @@ class DriveSearchMethod(BaseMethod):
             smaller = {**shares, **{name: shares[name] * by for name, by in move.items()}}
             if "start" in move:
                 first, last = map(float, self._asked.axes["start"].split(" to "))
-                further = max(0.0, found["metres"] - move["start"]) / (last - first or 1.0)
+                further = max(0.0, (found["metres"] or 0.0) - move["start"]) / (last - first or 1.0)
                 smaller = {**shares, "start": (shares["start"] + further) % 1.0}
             if self._asked.values(smaller) != self._asked.values(shares):
                 return smaller
@@ -330,6 +366,8 @@ class DriveSearchMethod(BaseMethod):
             for number, place in enumerate(places)
         }
         if verdict.status is not Status.VIOLATED:
+            if nearest := verdict.measures.get("nearest"):
+                cells[f"{nearest} in {places[drive.sectors[-1]]}"] = min(1.0, verdict.margin or 0.0)
             return replace(verdict, margin=max(0.0, min([1.0, *cells.values()])), clue=cells)
         if scenario.simulator.partition(":")[0] == "world":
             options = {name: one for name, one in scenario.options.items() if name != "driver"}
@@ -338,8 +376,8 @@ class DriveSearchMethod(BaseMethod):
                 raise NotApplicable(f"the careful driver fails there, too: {other.reason}")
         kind, row = failure_of(drive, verdict.reason, asked.events, near)
         told: dict[str, Any] = {"finding": f"{kind} in {places[drive.sectors[row]]}", "changed_at": 0.0}
-        metres = float(drive.signals.get("distance", drive.time)[row])
-        measures = {**verdict.measures, **told, "time": float(drive.time[row]), "metres": metres}
+        told |= {"metres": float(drive.signals["distance"][row])} if "distance" in drive.signals else {}
+        measures = {**verdict.measures, **told, "time": float(drive.time[row])}
         return replace(verdict, measures=measures, clue=cells)
 
     def conclude(self, requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:
@@ -352,7 +390,11 @@ class DriveSearchMethod(BaseMethod):
         told += f", in {len(found)} ways or places; what a search finds is no rate" if found else ""
         kept = ("max_rate", "clusters", "worst_margin")
         measures = {name: one for name, one in outcome.measures.items() if name in kept}
-        return replace(outcome, rate=None, summary=told, measures=measures)
+        judged_any = outcome.counts[Status.VIOLATED] + outcome.counts[Status.PASSED]
+        guided = requirement.parameters.get("search") == "guided" and self._state.get("tries")
+        blind = (_BLIND,) if judged_any and guided and not self._state["cells"] else ()
+        notes = (*outcome.notes, *blind)
+        return replace(outcome, rate=None, summary=told, measures=measures, notes=notes)
 
     def state(self) -> Mapping[str, Any]:
         """Return where the search stands."""

@@ -456,7 +456,7 @@ def _smallest(search: DriveSearch, rows: Iterable[Mapping[str, Any]]) -> list[di
     plain, found = search.values({}), dict[str, dict[str, Any]]()
     for row in rows:
         finding, of = row.get("measure.finding"), row["param.smaller_than"]
-        if not finding or of not in ("", finding):
+        if not finding or (finding in found and of not in ("", finding)):
             continue
         one = found.setdefault(finding, {"finding": finding, "tries": 0, "case": ""})
         one["tries"] += not of

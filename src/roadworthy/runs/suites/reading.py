@@ -27,6 +27,7 @@ from roadworthy.places import is_address, shown
 from roadworthy.runs.suites.forms import as_name, names_of
 from roadworthy.runs.suites.kinds import FORMS, KINDS
 from roadworthy.runs.suites.kinds.coverage import CoverageForm
+from roadworthy.runs.suites.kinds.driving import DrivingForm
 from roadworthy.runs.suites.schema import SuiteForm
 
 _MOST = 30
@@ -225,11 +226,12 @@ SUITE_FILE = "suite.yaml"
 
 def without_budgets(suite: Suite) -> SuiteForm:
     """Return what a suite says, but for how much its searches may try."""
+    budgets: dict[type[Any], dict[str, Any]] = {
+        CoverageForm: {"tries": 1, "seconds": None},
+        DrivingForm: {"tries": 1},
+    }
     entries = {
-        id: entry.model_copy(update={"tries": 1, "seconds": None})
-        if isinstance(entry, CoverageForm)
-        else entry
-        for id, entry in suite.form.requirements.items()
+        id: entry.model_copy(update=budgets.get(type(entry))) for id, entry in suite.form.requirements.items()
     }
     return suite.form.model_copy(update={"requirements": entries})
 
