@@ -20,23 +20,23 @@ from roadworthy.models import callable_model
 MEADOW = Scenario("world:meadow", {"traffic": 0, "fps": 5.0}, DriveLimits(laps=None, seconds=2.0))
 
 
-def driven(**answer: float) -> Drive:
-    model = callable_model(lambda frames: [Signals(**answer) for _ in frames])
+def driven(answer: Signals) -> Drive:
+    model = callable_model(lambda frames: [answer for _ in frames])
     return ScenarioDriver().drive(MEADOW, model)
 
 
 def test_a_second_drive_does_not_replace_the_first(tmp_path: Path) -> None:
-    drive = driven(steering=0.0, speed=5.0)
+    drive = driven(Signals(steering=0.0, speed=5.0))
     files = export_drive(MEADOW, drive, tmp_path)
     before = [one.read_text("utf-8") for one in files]
     with pytest.raises(InputError, match=r"meadow.xosc is there already: write to another folder"):
-        export_drive(MEADOW, driven(steering=1.0, speed=5.0), tmp_path)
+        export_drive(MEADOW, driven(Signals(steering=1.0, speed=5.0)), tmp_path)
     assert [one.read_text("utf-8") for one in files] == before
     assert export_drive(MEADOW, drive, tmp_path / "other")[0].read_text("utf-8") == before[0]
 
 
 def test_a_drive_by_pedals_is_refused(tmp_path: Path) -> None:
-    drive = driven(steering=0.0, throttle=1.0)
+    drive = driven(Signals(steering=0.0, throttle=1.0))
     with pytest.raises(InputError, match="as it was, such as where a model answers pedals, or the world is"):
         export_drive(MEADOW, drive, tmp_path)
     assert not list(tmp_path.iterdir())

@@ -436,7 +436,7 @@ def searched_drives(result: SuiteResult) -> tuple[list[ResultTable], dict[str, A
 
 def write_failures(result: SuiteResult) -> None:
     """Write a suite of the smallest failures that searches for drives found, where they found any."""
-    asked = [
+    asked: list[dict[str, Any]] = [
         {"search": one.part.inside, "id": one.requirement.id, "model": model, "told": told}
         for one, model in result.plan.pairs
         if isinstance(one.part.inside, DriveSearch) and (one.requirement.id, model) in result.outcomes
