@@ -294,7 +294,7 @@ def test_metrics_of_sectors_and_steps(roadworthy: Callable[..., Result], log: Pa
     found = roadworthy("driving", "metrics", ".", "--cut-seconds", "1", "--per", "sector", "--csv", "s.csv")
     assert found.exit_code == 0, found.output
     rows = read_csv(log / "s.csv")
-    assert [row["sector"] for row in rows] == ["1", "2", "3", "rest"]
+    assert [row["sector"] for row in rows] == ["1", "2", "3", "4"]  # the last is whole
     assert rows[0]["TimeE(CR)"] == "inf"
     assert "Max(LP)" in found.stdout
     metres = roadworthy("driving", "metrics", ".", "--cut-metres", "10", "--per", "sector", "--json")
@@ -343,10 +343,10 @@ def test_numbers_have_units_and_half_sectors_a_mark(roadworthy: Callable[..., Re
     found = roadworthy("driving", "metrics", ".", "--metric", "SD(SP)", "--metric", "Count(CR)")
     assert "m/s" in found.stdout
     assert "times" in found.stdout
-    told = roadworthy("driving", "metrics", ".", "--cut-seconds", "1", "--per", "sector", "--csv", "s.csv")
+    told = roadworthy("driving", "metrics", ".", "--cut-seconds", "1.5", "--per", "sector", "--csv", "s.csv")
     assert "rest *" in told.stdout
     assert "* The drive ended in the middle of this sector." in told.stdout
-    assert [row["partial"] for row in read_csv(log / "s.csv")] == ["False"] * 3 + ["True"]
+    assert [row["partial"] for row in read_csv(log / "s.csv")] == ["False"] * 2 + ["True"]
     document = json.loads(roadworthy("driving", "metrics", ".", "--per", "sector", "--json").stdout)
     assert document["units"]["Var(SP)"] == "(m/s)²"
     assert document["values"][0]["partial"] is True

@@ -136,7 +136,6 @@ def test_a_crop_that_leaves_nothing_names_the_frame() -> None:
         ({"history": -1}, "history must be 0 or more"),
         ({"crop": (-1, 0)}, "crop must not be negative"),
         ({"crop": (34.5, 0)}, "crop must be whole numbers of pixels, such as"),
-        ({"crop": (34, 0.1)}, r"or shares of the height that leave some .*, got \(34, 0.1\)"),
         ({"crop": (0.6, 0.4)}, "that leave some of it"),
         ({"mean": (1.0, 2.0)}, "mean must have 1 value or 3, one per channel"),
         ({"std": (0.0,)}, "std must not be 0"),

@@ -133,7 +133,7 @@ def test_a_tool_that_does_not_hash_fails(monkeypatch: pytest.MonkeyPatch) -> Non
     from roadworthy.runs.evidence import checking
 
     monkeypatch.setattr(checking, "_check_sums", lambda *_: None)
-    monkeypatch.setattr(checking, "RateTally", _Violated)
+    monkeypatch.setattr("roadworthy.cases.RateTally", _Violated)
     faults = ("added file", "forged run, digest kept", "flipped verdict, new checksums")
     found = _found(*(f"evidence/{one}" for one in faults))
     assert found["evidence/added file"] is FaultStanding.MISSED

@@ -79,7 +79,7 @@ def road_text(track: Track) -> str:
     Example:
         >>> from roadworthy.world import track
         >>> road_text(track("town")).count("<arc")
-        693
+        509
     """
     count = round(track.length / _PIECE)
     rows = track.sample(np.arange(count + 1) * track.length / count)

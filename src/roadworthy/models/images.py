@@ -98,8 +98,7 @@ class ImageInput:
         check_number("kept", self.kept, above=0, most=1)
         if min(self.crop) < 0:
             raise InputError(f"crop must not be negative, got {self.crop}")
-        shares = [one for one in self.crop if 0 < one < 1]
-        if any(one >= 1 and (shares or one != int(one)) for one in self.crop) or sum(shares) >= 1:
+        if any(one >= 1 and one != int(one) for one in self.crop) or sum(one % 1 for one in self.crop) >= 1:
             raise InputError(
                 "crop must be whole numbers of pixels, such as (60, 25), or shares of the height that leave "
                 f"some of it, such as (0.4, 0.1), got {self.crop}"

@@ -221,7 +221,10 @@ class TestOnly:
 
     def test_what_nothing_has_is_refused(self, plan: Callable[..., SuitePlan]) -> None:
         message = told(plan, self.TEXT, only=["drivng"])
-        assert message == "no requirement has the id, tag or kind 'drivng': did you mean 'driving'?"
+        assert (
+            message
+            == "no requirement has the id, tag or kind 'drivng': did you mean 'driving' or 'driving-search'?"
+        )
 
 
 class TestComplaints:

@@ -24,6 +24,7 @@ from roadworthy.report.html.figures import Figure, figures_of
 from roadworthy.report.kinds import told_kinds
 from roadworthy.report.results import Result, Standing, by_requirement, clipped, ranked, whole_of
 from roadworthy.runs.store import notes_of, shown_images
+from roadworthy.runs.store.manifest import is_of_before
 from roadworthy.runs.suites.reading import SUITE_FILE
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def facts_of(run: StoredRun) -> list[Fact]:
     told = {name: value for name, value in run.manifest.items() if name not in ("format", "notes")}
     if isinstance(told.get("settings"), Mapping):
         told["settings"] = {name: value for name, value in told["settings"].items() if value is not None}
-    if asked := _asked(run.folder / SUITE_FILE):
+    if not is_of_before(run.manifest) and (asked := _asked(run.folder / SUITE_FILE)):
         told["asked for"] = asked
     facts = list(flat(told))
     if len(facts) > _MOST_FACTS:

@@ -311,8 +311,11 @@ class Rain(WeatherTransform):
             road = scene.softened(scene.road)
             share = np.asarray(cv2.max(share, cv2.multiply(mirror, road, scale=1 / 255)), np.uint8)
             dark = np.asarray(cv2.convertScaleAbs(scene.soaked, alpha=-_N.darker * wet, beta=255), np.uint8)
+            mirrored = _overhead if scene.plain else _mirrored
             there = _scene.resized(road, *scene.small)[..., None] > 0
-            np.copyto(cover, _mirrored(image, scene, cover, air), where=there)
+            if scene.plain:
+                there[max(0, round(scene.view.horizon * scene.small[1] / scene.height)) :] = True
+            np.copyto(cover, mirrored(image, scene, cover, air), where=there)
         seen = transmission(scene, RAIN_HAZE * amount * self.haze) if self.haze > 0 else None
         return _scene.covered(image, cover, share, darker=dark, seen=seen, air=air)
 
@@ -328,33 +331,38 @@ def _mirror(scene: WeatherScene, rng: Generator, amount: float) -> Mask:
     return np.asarray(cv2.convertScaleAbs(mirror, alpha=255 * amount), np.uint8)
 
 
-def _mirrored(image: Image, scene: WeatherScene, sky: Image, air: Colour) -> Image:
-    """Return what a wet road mirrors, small: what stands there, upside down about its foot and smeared.
+def _overhead(image: Image, scene: WeatherScene, sky: Image, air: Colour) -> Image:
+    """Return what a wet road mirrors in the world, and without labels: what is above the horizon, smeared."""
+    width, height = scene.small
+    small = np.asarray(_scene.resized(image, width, height), np.uint8).copy()
+    cv2.copyTo(sky, scene.small_sky, small)
+    rows = np.rint(2 * scene.view.horizon * height / scene.height - np.arange(height)).astype(np.intp)
+    flipped = cv2.blur(small[np.clip(rows, 0, height - 1)], (max(1, width // 80), max(1, height // 6)))
+    # The air before the road is in it as well.
+    return as_image(flipped * np.float32(0.5) + np.array(air, np.float32) * np.float32(0.46))
 
-    In the world, and without labels, it is what is above the horizon, in much air.
-    """
+
+def _mirrored(image: Image, scene: WeatherScene, sky: Image, air: Colour) -> Image:
+    """Return what a wet road mirrors, small: what stands there, upside down about its foot and smeared."""
     # Nothing in it is fine.
     width, height = (max(2, size // 2) for size in scene.small)
     distance, clouds = (_scene.thinned(one, width, height) for one in (scene.small_distance, scene.small_sky))
-    nearest, part, own = (_scene.SKY_DISTANCE, 6, 0.5) if scene.plain else (np.float32(1), 16, 1.0)
     small = _scene.resized(image, width, height)
     # Lamps are brighter than a camera shows.
     small = np.maximum(small, small * np.float32(4) - 600)
     small = np.where(clouds[..., None] > 127, _scene.thinned(sky, width, height), small)
     view, rows = scene.view, np.arange(height, dtype=np.float32)[:, None]
-    feet = view.horizon + view.focal * view.camera_height / np.maximum(distance, nearest)
+    feet = view.horizon + view.focal * view.camera_height / np.maximum(distance, np.float32(1))
     feet *= np.float32(height / scene.height)
     aim = np.rint(2 * feet - rows).astype(np.intp)
     row, column = np.nonzero((rows < feet - 1) & (aim < height))
     found = np.zeros((height, width, 4), np.float32)
     # From top to bottom: what is nearer hides what is behind it.
     found[aim[row, column], column] = np.dstack([small, np.ones_like(distance)])[row, column]
-    smeared = np.asarray(cv2.blur(found, (max(1, width // 100), max(1, height // part))), np.float32)
+    smeared = np.asarray(cv2.blur(found, (max(1, width // 100), max(1, height // 16))), np.float32)
     smeared += np.array((*air, 1), np.float32) * np.float32(1e-5)
     smeared += np.float32(0.01) * cv2.blur(found, (max(1, width // 16), max(1, height // 3)))
-    mirrored = smeared[..., :3] / smeared[..., 3:] * np.float32(own)
-    veiled = as_image(mirrored + np.array(air, np.float32) * np.float32(0.92 * (1 - own)))
-    return np.asarray(_scene.resized(veiled, *scene.small), np.uint8)
+    return np.asarray(_scene.resized(as_image(smeared[..., :3] / smeared[..., 3:]), *scene.small), np.uint8)
 
 
 @dataclass(frozen=True)
