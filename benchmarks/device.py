@@ -143,8 +143,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     for name, asked, device in product(given.networks, given.asked, given.devices):
         alone = device == "cpu"
-        many = (1, given.alone) if alone else (given.workers, given.frames)
-        print(json.dumps(measured(name, asked, device, *many, given.form)), flush=True)
+        workers, frames = (1, given.alone) if alone else (given.workers, given.frames)
+        print(json.dumps(measured(name, asked, device, workers, frames, given.form)), flush=True)
     return 0
 
 
