@@ -473,10 +473,10 @@ def test_processes_that_are_started_find_one_thread(monkeypatch: pytest.MonkeyPa
 
 
 def test_workers_share_four_fifths_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes.faults, "machine_megabytes", lambda: 1000.0)
+    monkeypatch.setattr(faults, "machine_megabytes", lambda: 1000.0)
     assert ProcessExecutor(4)._limits == Limits(600.0, 200.0)
     assert ProcessExecutor(4, timeout_s=None, memory_mb=50)._limits == Limits(None, 50)
-    monkeypatch.setattr(processes.faults, "machine_megabytes", lambda: None)
+    monkeypatch.setattr(faults, "machine_megabytes", lambda: None)
     assert ProcessExecutor(1)._limits == Limits(600.0, None)
 
 
