@@ -15,7 +15,7 @@ from tests.runs.executing import Bright, frame_of
 
 from roadworthy.cases import Case, Predict, Status, Verdict
 from roadworthy.errors import InputError
-from roadworthy.runs.executors import cluster, default_executor, dispatching, executor_for, faults, processes
+from roadworthy.runs.executors import cluster, default_executor, dispatching, executor_for, faults
 from roadworthy.runs.executors.cluster import RayExecutor, received, sent
 from roadworthy.runs.executors.dispatching import Crew, CrewExecutor, Dispatcher, Event, Hand
 from roadworthy.runs.executors.faults import Limits, Piece, Ticket, divided, machine_megabytes, unmade
