@@ -375,9 +375,11 @@ class DriveSearchMethod(BaseMethod):
             if (other := judged(case, careful, WHOLE_DRIVE, asked)).status is Status.VIOLATED:
                 raise NotApplicable(f"the careful driver fails there, too: {other.reason}")
         kind, row = failure_of(drive, verdict.reason, asked.events, near)
-        told: dict[str, Any] = {"finding": f"{kind} in {places[drive.sectors[row]]}", "changed_at": 0.0}
+        seen = np.flatnonzero(drive.events.get("changed", ()))
+        begin = float(drive.time[seen[0]]) if len(seen) and seen[0] <= row else 0.0
+        told: dict[str, Any] = {"finding": f"{kind} in {places[drive.sectors[row]]}", "changed_at": begin}
         told |= {"metres": float(drive.signals["distance"][row])} if "distance" in drive.signals else {}
-        measures = {**verdict.measures, **told, "time": float(drive.time[row])}
+        measures = {**verdict.measures, **told, "time": float(drive.time[row]) - begin}
         return replace(verdict, measures=measures, clue=cells)
 
     def conclude(self, requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:

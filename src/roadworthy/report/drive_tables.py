@@ -465,7 +465,8 @@ def _smallest(search: DriveSearch, rows: Iterable[Mapping[str, Any]]) -> list[di
             needs = [
                 f"{name} {it}" for name, it in drive.items() if name not in _ANYHOW and it != plain[name]
             ]
-            one |= {"case": row["case"], "after": round(row["measure.time"], 1), "needs": ", ".join(needs)}
+            after = round((row.get("measure.changed_at") or 0.0) + row["measure.time"], 1)
+            one |= {"case": row["case"], "after": after, "needs": ", ".join(needs)}
             one["drive"] = drive
     return [found[name] for name in sorted(found)]
 
@@ -488,7 +489,8 @@ def driven_case(folder: Path, id: str | None, suite: Path | None = None) -> tupl
     rows = [(pair, row) for pair in StoredRun.open(folder).pairs for row in read_rows(pair.folder)]
     chosen = [one for one in rows if (one[1]["case"] == id if id else one[1]["status"] in _FAILED)]
     if not chosen:
-        hint = suggest(id, [str(row["case"]) for _, row in rows]) if id else "name a case"
+        names = [str(row["case"]) for _, row in rows]
+        hint = suggest(id, names) if id else f"name one of its {len(names)} cases, such as {names[:1]}"
         raise InputError(f"{folder} has no case {id or 'that failed'}: {hint}")
     # Of equals, the last of a search is the smallest.
     pair, row = min(reversed(chosen), key=lambda one: _badness(one[1]))

@@ -215,7 +215,7 @@ class DrivingSearchKind(DrivingKind):
                 simulator: Any = open_simulator(scenario.simulator, **scenario.options)
                 if change is not None:
                     simulator.check_change(change)
-        text = f"{quality.requirement('any').text}, whatever a search tries"
+        text = f"{quality.requirement('any').text.removesuffix('.')}, whatever a search tries"
         yield Part("", text, search.parameters(), search, _notes(entry, quality))
 
     def misfit(self, part: Part[Any], facts: Facts) -> str:
