@@ -339,13 +339,21 @@ class Boxes(ReadOnlyArrays):
         return self._taken(np.arange(len(self)), turned)
 
     from_kitti = staticmethod(files.read_kitti)
+    """Read boxes from a label file of KITTI."""
     to_kitti = files.write_kitti
+    """Write them as KITTI does."""
     from_coco = staticmethod(files.read_coco)
+    """Read boxes from a file of COCO."""
     to_coco = files.write_coco
+    """Write them as COCO does."""
     from_yolo = staticmethod(files.read_yolo)
+    """Read boxes from a label file of YOLO."""
     to_yolo = files.write_yolo
+    """Write them as YOLO does."""
     from_maite = staticmethod(maite.read)
+    """Take boxes from MAITE."""
     to_maite = maite.write
+    """Give them as MAITE has them."""
 
 
 _COLUMNS = ("scores", "track_ids", "occlusion", "truncation")

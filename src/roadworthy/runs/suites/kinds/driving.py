@@ -206,7 +206,7 @@ class DrivingSearchKind(DrivingKind):
         vary = {name: one if isinstance(one, str | list) else [one] for name, one in entry.vary.items()}
         search = DriveSearch(quality, vary, entry.changes, str(entry.search), tries, entry.only or ())
         for values in search.probes():
-            # Whatever cannot be driven is told before the first drive.
+            # What cannot be driven is told before the first drive, of one thing that varies at a time.
             scenario, change = search.drive(values, _change)
             name = scenario.simulator.partition(":")[0]
             if change is not None and (reason := refused_change(simulators.get(name), scenario.simulator)):
